@@ -1,0 +1,17 @@
+//! Store of handoff work: the contract, capture, records, verification and restore.
+//!
+//! A *checkpoint* freezes a worktree into a commit under `refs/handoff/<scope>`. This crate reads and
+//! writes those commits; whether a ref may change is decided in the crate `hooks`.
+
+pub mod actor;
+pub mod byte_text;
+pub mod contract;
+pub mod digest;
+pub mod entry_id;
+pub mod error_code;
+pub mod generation;
+pub mod git;
+pub mod oid;
+pub mod repo_path;
+pub mod scope;
+pub mod timestamp;
