@@ -1,0 +1,311 @@
+//! New objects, collected and written to the repository as one pack.
+//!
+//! Nothing reaches the repository before [`NewObjects::write_pack`]. Objects that it has already are never
+//! collected.
+
+mod quarantine;
+
+use std::{
+    collections::{HashMap, HashSet},
+    fs,
+    io::{self, Read, Seek, SeekFrom, Write},
+    path::PathBuf,
+    sync::Mutex,
+};
+
+use gix::{ObjectId, bstr::BString, hash::Hasher, objs::Kind, zlib};
+use tempfile::{SpooledTempFile, spooled_tempfile_in};
+
+use crate::{git::GitError, repository::Repository};
+
+/// Bytes of packed objects that are held in memory before they spill into a file.
+const IN_MEMORY: usize = 64 << 20;
+
+/// Bytes of one object that are held in memory while it is packed.
+const OBJECT_IN_MEMORY: usize = 4 << 20;
+
+/// Says why objects could not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum NewObjectsError {
+    /// They could not be collected.
+    #[error("the new objects could not be written")]
+    Write(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// Git found some in error.
+    #[error("git refuses some of the new objects")]
+    Refused(Vec<ObjectId>, #[source] GitError),
+    /// Git failed.
+    #[error(transparent)]
+    Git(#[from] GitError),
+}
+
+/// New objects, each once; shared between the threads of a capture.
+pub struct NewObjects {
+    hash: gix::hash::Kind,
+    /// Where temporary files without a name are made.
+    dir: PathBuf,
+    /// Whether the repository is a partial clone, which lacks objects that its remote has.
+    others_promised: bool,
+    pack: Mutex<Pack>,
+}
+
+/// Packed objects without header and trailer of a pack, and where each lies.
+struct Pack {
+    entries: SpooledTempFile,
+    length: u64,
+    objects: HashMap<ObjectId, Packed>,
+    /// Objects that went into the repository.
+    written: HashSet<ObjectId>,
+}
+
+/// Where an object lies among the packed ones.
+#[derive(Clone, Copy)]
+struct Packed {
+    kind: Kind,
+    start: u64,
+    length: u64,
+}
+
+/// A blob that is being written, hashed and packed as its bytes arrive.
+pub struct BlobWriter {
+    hasher: Hasher,
+    packed: zlib::stream::deflate::Write<SpooledTempFile>,
+    size: u64,
+    written: u64,
+}
+
+impl NewObjects {
+    /// Begins with none; temporary files are made in the object directory of the repository.
+    pub fn new(repository: &Repository) -> Self {
+        let dir = repository.gix().objects.store_ref().path().to_owned();
+        NewObjects {
+            others_promised: has_promisor(repository.gix()),
+            hash: repository.hash_kind(),
+            pack: Mutex::new(Pack {
+                entries: spooled_tempfile_in(IN_MEMORY, &dir),
+                length: 0,
+                objects: HashMap::new(),
+                written: HashSet::new(),
+            }),
+            dir,
+        }
+    }
+
+    /// Tells whether an object is here or, undamaged, in the repository.
+    ///
+    /// Its header is read: a crash leaves empty object files behind.
+    pub fn has(&self, repo: &gix::Repository, id: &ObjectId) -> bool {
+        let ours = {
+            let pack = self.lock();
+            pack.objects.contains_key(id) || pack.written.contains(id)
+        };
+        ours || gix::prelude::HeaderExt::header(&repo.objects, id).is_ok()
+    }
+
+    /// Adds an object that is in memory and returns its id.
+    pub fn add(
+        &self,
+        repo: &gix::Repository,
+        kind: Kind,
+        data: &[u8],
+    ) -> Result<ObjectId, NewObjectsError> {
+        let id = gix::objs::compute_hash(self.hash, kind, data)
+            .map_err(|error| NewObjectsError::Write(error.into()))?;
+        if !self.has(repo, &id) {
+            let mut packed = Vec::with_capacity(data.len() / 2 + 32);
+            let written = pack_object(kind, data, &mut packed);
+            written.map_err(write_error)?;
+            let appended = self.lock().append(id, kind, &mut packed.as_slice());
+            appended.map_err(write_error)?;
+        }
+        Ok(id)
+    }
+
+    /// Begins a blob of `size` bytes that is too big to be held in memory.
+    pub fn blob(&self, size: u64) -> Result<BlobWriter, NewObjectsError> {
+        let mut packed = spooled_tempfile_in(OBJECT_IN_MEMORY, &self.dir);
+        pack_header(Kind::Blob)
+            .write_to(size, &mut packed)
+            .map_err(write_error)?;
+        let mut hasher = gix::hash::hasher(self.hash);
+        hasher.update(&gix::objs::encode::loose_header(Kind::Blob, size));
+        Ok(BlobWriter {
+            hasher,
+            packed: zlib::stream::deflate::Write::new(packed, level()),
+            size,
+            written: 0,
+        })
+    }
+
+    /// Ends a blob; `None` where it did not get as many bytes as it was begun with.
+    pub fn finish(
+        &self,
+        repo: &gix::Repository,
+        mut blob: BlobWriter,
+    ) -> Result<Option<ObjectId>, NewObjectsError> {
+        if blob.written != blob.size {
+            return Ok(None);
+        }
+        blob.packed.flush().map_err(write_error)?;
+        let id = blob
+            .hasher
+            .try_finalize()
+            .map_err(|error| NewObjectsError::Write(error.into()))?;
+        if !self.has(repo, &id) {
+            let mut packed = blob.packed.into_inner();
+            packed.rewind().map_err(write_error)?;
+            let appended = self.lock().append(id, Kind::Blob, &mut packed);
+            appended.map_err(write_error)?;
+        }
+        Ok(Some(id))
+    }
+
+    /// Forgets blobs that Git refuses, and all that is built of blobs, which is to be built anew.
+    pub fn forget(&self, blobs: &[ObjectId]) {
+        let keep =
+            |id: &ObjectId, packed: &mut Packed| packed.kind == Kind::Blob && !blobs.contains(id);
+        self.lock().objects.retain(keep);
+    }
+
+    /// Writes all objects into the repository, as one durable pack; none: nothing.
+    pub fn write_pack(&self, repository: &Repository) -> Result<(), NewObjectsError> {
+        let mut pack = self.lock();
+        if pack.objects.is_empty() {
+            return Ok(());
+        }
+        let file = pack.assemble(self.hash, &self.dir)?;
+        quarantine::take_in(repository, file)?;
+        let written = std::mem::take(&mut pack.objects);
+        pack.written.extend(written.into_keys());
+        Ok(())
+    }
+
+    /// Tells whether an object is in the repository, undamaged, or promised to a partial clone; one that a crash
+    /// left empty gives way to its replacement.
+    pub fn is_whole(&self, repo: &gix::Repository, id: &ObjectId) -> bool {
+        if !self.lock().written.contains(id) {
+            return match gix::odb::Header::try_header(&repo.objects, id) {
+                Ok(Some(_)) => true,
+                Ok(None) => self.others_promised,
+                Err(_) => false,
+            };
+        }
+        let hex = id.to_string();
+        let loose = self.dir.join(&hex[..2]).join(&hex[2..]);
+        if fs::metadata(&loose).is_ok_and(|about| about.len() == 0) {
+            // Gix and Git differ in which of two copies they read; what cannot be removed stays as it was.
+            let _ = fs::remove_file(loose);
+        }
+        true
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Pack> {
+        self.pack
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+impl From<io::Error> for NewObjectsError {
+    fn from(error: io::Error) -> Self {
+        write_error(error)
+    }
+}
+
+impl Pack {
+    fn append(&mut self, id: ObjectId, kind: Kind, packed: &mut dyn Read) -> io::Result<()> {
+        if self.objects.contains_key(&id) {
+            return Ok(());
+        }
+        let length = io::copy(packed, &mut self.entries)?;
+        let start = self.length;
+        self.objects.insert(
+            id,
+            Packed {
+                kind,
+                start,
+                length,
+            },
+        );
+        self.length += length;
+        Ok(())
+    }
+
+    /// Puts the objects into a pack file, in the order in which they came.
+    fn assemble(
+        &mut self,
+        hash: gix::hash::Kind,
+        dir: &std::path::Path,
+    ) -> io::Result<SpooledTempFile> {
+        let count = u32::try_from(self.objects.len()).map_err(io::Error::other)?;
+        let mut order: Vec<Packed> = self.objects.values().copied().collect();
+        order.sort_unstable_by_key(|packed| packed.start);
+        let pack = spooled_tempfile_in(IN_MEMORY, dir);
+        let mut pack = gix::hash::io::Write::new(pack, hash);
+        let version = gix_pack::data::Version::V2;
+        pack.write_all(&gix_pack::data::header::encode(version, count))?;
+        for Packed { start, length, .. } in order {
+            self.entries.seek(SeekFrom::Start(start))?;
+            let copied = io::copy(&mut (&mut self.entries).take(length), &mut pack)?;
+            if copied != length {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+        self.entries.seek(SeekFrom::Start(self.length))?;
+        let trailer = pack.hash.try_finalize().map_err(io::Error::other)?;
+        let mut pack = pack.inner;
+        pack.write_all(trailer.as_slice())?;
+        pack.rewind()?;
+        Ok(pack)
+    }
+}
+
+impl Write for BlobWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.packed.write(bytes)?;
+        self.hasher.update(&bytes[..count]);
+        self.written += count as u64;
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Tells whether a remote has promised the objects that are not here, git-clone(1), `--filter`.
+fn has_promisor(repo: &gix::Repository) -> bool {
+    let config = repo.config_snapshot();
+    let remotes = config.plumbing().sections_by_name("remote");
+    let promised =
+        |value: BString| gix::config::Boolean::try_from(value).is_ok_and(|value| value.0);
+    remotes
+        .into_iter()
+        .flatten()
+        .any(|remote| remote.value("promisor").is_some_and(promised))
+}
+
+fn pack_object(kind: Kind, data: &[u8], packed: &mut Vec<u8>) -> io::Result<()> {
+    pack_header(kind).write_to(data.len() as u64, packed)?;
+    let mut deflate = zlib::stream::deflate::Write::new(packed, level());
+    deflate.write_all(data)?;
+    deflate.flush()
+}
+
+fn pack_header(kind: Kind) -> gix_pack::data::entry::Header {
+    use gix_pack::data::entry::Header;
+    match kind {
+        Kind::Tree => Header::Tree,
+        Kind::Blob => Header::Blob,
+        Kind::Commit => Header::Commit,
+        Kind::Tag => Header::Tag,
+    }
+}
+
+/// The fastest compression: packs that travel are made anew by Git.
+fn level() -> zlib::Compression {
+    zlib::Compression::BEST_SPEED
+}
+
+fn write_error(error: io::Error) -> NewObjectsError {
+    NewObjectsError::Write(error.into())
+}
