@@ -6,6 +6,7 @@
 pub mod actor;
 pub mod byte_text;
 pub mod contract;
+pub mod conversion;
 pub mod digest;
 pub mod entry_id;
 pub mod error_code;
@@ -19,4 +20,5 @@ pub mod remote_url;
 pub mod repo_path;
 pub mod repository;
 pub mod scope;
+pub mod snapshot;
 pub mod timestamp;

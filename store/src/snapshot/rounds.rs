@@ -1,0 +1,151 @@
+//! Reading that settles: what changes while it is read is read again, what is damaged is made anew.
+
+use std::collections::BTreeMap;
+
+use gix::{bstr::BString, index::entry::Mode};
+
+use super::{
+    SnapshotError,
+    assembly::{Assembly, Trees},
+    changes::Changes,
+    content::{Checked, Content, Outcome, Reading},
+    repo_path,
+    scan::Candidate,
+    tree::TreeItem,
+};
+
+/// How often a path that changes while it is read is read.
+const ROUNDS: usize = 3;
+
+/// Reads all candidates, and again those that change meanwhile, and puts them into the trees.
+pub(super) fn read_until_still(
+    reading: &Reading<'_>,
+    candidates: Vec<Candidate>,
+    state: &mut Assembly<'_>,
+) -> Result<(), SnapshotError> {
+    let mut pending = candidates;
+    let mut contents: BTreeMap<BString, Content> = BTreeMap::new();
+    for _ in 0..ROUNDS {
+        let mut moved = Vec::new();
+        for outcome in reading.read(std::mem::take(&mut pending))? {
+            match outcome {
+                Outcome::Read(content) => {
+                    contents.insert(content.path.clone(), content);
+                }
+                Outcome::Changed(candidate) => moved.push((candidate.path, candidate.entry)),
+                Outcome::Vanished(candidate) => state.replace(candidate.path.as_ref(), None),
+                Outcome::LeftOut(left_out, entry) => {
+                    if entry.is_some() {
+                        state.keep_head(left_out.path.as_ref())?;
+                    }
+                    state.omit(left_out);
+                }
+            }
+        }
+        moved.extend(stale(reading, &mut contents));
+        for (path, entry) in moved {
+            match reading.root.stat(path.as_ref()) {
+                Ok(stat) => pending.push(Candidate { path, entry, stat }),
+                Err(_) => state.replace(path.as_ref(), None),
+            }
+        }
+        if pending.is_empty() {
+            break;
+        }
+    }
+    if !pending.is_empty() {
+        let paths = pending.iter().map(|file| repo_path(file.path.as_ref()));
+        return Err(SnapshotError::Changed(paths.collect()));
+    }
+    for content in contents.into_values() {
+        state.content(content);
+    }
+    Ok(())
+}
+
+/// Takes out the contents whose files are not any more as they were when they were opened.
+fn stale(
+    reading: &Reading<'_>,
+    contents: &mut BTreeMap<BString, Content>,
+) -> Vec<(BString, Option<usize>)> {
+    let mut moved = Vec::new();
+    contents.retain(|path, content| {
+        let now = reading.root.stat(path.as_ref());
+        let still = now.ok() == Some(content.stat);
+        if !still {
+            moved.push((path.clone(), content.entry));
+        }
+        still
+    });
+    moved
+}
+
+/// Sees that the bytes of the files that the index vouches for come back.
+///
+/// One that changes meanwhile is read like any other.
+pub(super) fn check_unchanged(
+    reading: &Reading<'_>,
+    entries: Vec<usize>,
+    state: &mut Assembly<'_>,
+) -> Result<(), SnapshotError> {
+    let mut moved = Vec::new();
+    for (entry, checked) in reading.check_unchanged(entries)? {
+        let path = reading.index.path(entry);
+        match checked {
+            Checked::Bytes(bytes) => {
+                state.bytes(path, reading.index.entries()[entry].mode, bytes);
+            }
+            Checked::Moved => match reading.root.stat(path) {
+                Ok(stat) => moved.push(Candidate {
+                    path: path.into(),
+                    entry: Some(entry),
+                    stat,
+                }),
+                Err(_) => state.replace(path, None),
+            },
+        }
+    }
+    read_until_still(reading, moved, state)
+}
+
+/// Returns what the worktree tree has that head's has not, and sees that all of it is there.
+///
+/// An object that the index names but a crash left empty is made anew from the file that the index vouches for.
+pub(super) fn mend(
+    reading: &Reading<'_>,
+    state: &mut Assembly<'_>,
+    trees: &Trees,
+) -> Result<Changes, SnapshotError> {
+    let repo = reading.repo.to_thread_local();
+    let changes = Changes::between(&repo, state.head_tree(), trees.worktree)?;
+    let staged = Changes::between(&repo, state.head_tree(), trees.index)?;
+    let is_damaged = |(_, item): &&(BString, TreeItem)| {
+        item.mode != Mode::COMMIT && !reading.objects.is_whole(&repo, &item.id)
+    };
+    let mut candidates = Vec::new();
+    for (path, _) in changes.items.iter().filter(is_damaged) {
+        let entry = reading
+            .index
+            .state()
+            .entry_index_by_path(path.as_ref())
+            .ok();
+        if let Ok(stat) = reading.root.stat(path.as_ref()) {
+            candidates.push(Candidate {
+                path: path.clone(),
+                entry,
+                stat,
+            });
+        }
+    }
+    if !candidates.is_empty() {
+        read_until_still(reading, candidates, state)?;
+        state.write(reading.objects, None)?;
+    }
+    match changes.items.iter().chain(&staged.items).find(is_damaged) {
+        None => Ok(changes),
+        Some((path, item)) => Err(SnapshotError::Object {
+            id: item.id,
+            source: format!("it is the content of `{path}` in the index").into(),
+        }),
+    }
+}

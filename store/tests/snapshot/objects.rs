@@ -1,0 +1,123 @@
+//! What a capture writes, and what it leaves alone.
+
+use std::fs;
+
+use store::snapshot::{CaptureOptions, capture_and_keep, keep};
+
+use crate::repo::Repo;
+
+fn packs(repo: &Repo) -> usize {
+    fs::read_dir(repo.path(".git/objects/pack"))
+        .unwrap()
+        .filter(|entry| {
+            let name = entry.as_ref().unwrap().file_name();
+            name.to_string_lossy().ends_with(".pack")
+        })
+        .count()
+}
+
+#[test]
+fn all_new_objects_go_into_one_pack_and_none_into_no_pack() {
+    let repo = Repo::seeded();
+    repo.capture();
+    assert_eq!(packs(&repo), 0);
+    for number in 0..100 {
+        repo.write(&format!("many/{number}"), format!("content {number}\n"));
+    }
+    repo.capture();
+    assert_eq!(packs(&repo), 1);
+    repo.capture();
+    assert_eq!(packs(&repo), 1);
+    repo.git(&["fsck", "--strict"]);
+}
+
+#[test]
+fn a_big_file_is_captured_as_its_bytes_are() {
+    let repo = Repo::seeded();
+    let content: Vec<u8> = (0..9_000_000u32)
+        .map(|n| (n.wrapping_mul(n) >> 7) as u8)
+        .collect();
+    repo.write("big", &content);
+    let snapshot = repo.capture();
+    assert!(repo.content(snapshot.worktree_tree, "big") == content);
+    assert_eq!(snapshot.worktree_tree.to_string(), repo.trees_by_git().1);
+}
+
+#[test]
+fn a_staged_object_that_a_crash_left_empty_is_made_anew() {
+    let repo = Repo::seeded();
+    repo.write("staged", "its content\n");
+    repo.git(&["add", "staged"]);
+    let id = repo.git(&["rev-parse", ":staged"]);
+    let object = repo.path(&format!(".git/objects/{}/{}", &id[..2], &id[2..]));
+    fs::remove_file(&object).unwrap();
+    fs::write(&object, "").unwrap();
+    let snapshot = repo.capture();
+    assert_eq!(
+        repo.content(snapshot.worktree_tree, "staged"),
+        b"its content\n"
+    );
+    assert_eq!(
+        repo.content(snapshot.index_tree, "staged"),
+        b"its content\n"
+    );
+}
+
+#[test]
+fn a_staged_object_that_is_lost_is_an_error() {
+    let repo = Repo::seeded();
+    repo.write("staged", "its content\n");
+    repo.git(&["add", "staged"]);
+    let id = repo.git(&["rev-parse", ":staged"]);
+    repo.write("staged", "something else\n");
+    fs::remove_file(repo.path(&format!(".git/objects/{}/{}", &id[..2], &id[2..]))).unwrap();
+    let error = repo.try_capture().unwrap_err();
+    assert!(error.to_string().contains(&id), "{error}");
+}
+
+#[test]
+fn kept_objects_survive_garbage_collection_and_make_one_chain() {
+    let repo = Repo::seeded();
+    let mut trees = Vec::new();
+    for content in ["one\n", "two\n", "two\n"] {
+        repo.write("untracked", content);
+        let snapshot = repo.capture();
+        keep(&repo.open(), &snapshot).unwrap();
+        trees.push(snapshot.worktree_tree);
+    }
+    repo.write("untracked", "three\n");
+    let options = CaptureOptions::default();
+    let snapshot = capture_and_keep(&repo.open(), &options).unwrap();
+    trees.push(snapshot.worktree_tree);
+    capture_and_keep(&repo.open(), &options).unwrap();
+    let chain = repo.git(&["rev-list", "refs/handoff-local/keep/main"]);
+    assert_eq!(chain.lines().count(), 3);
+    repo.git(&["gc", "-q", "--prune=now"]);
+    for (tree, content) in trees.iter().zip(["one\n", "two\n", "two\n", "three\n"]) {
+        assert_eq!(repo.content(tree, "untracked"), content.as_bytes());
+    }
+    repo.git(&["fsck", "--strict"]);
+}
+
+#[test]
+fn the_index_file_and_its_time_stay_as_they_are() {
+    let repo = Repo::seeded();
+    let file = fs::File::options()
+        .write(true)
+        .open(repo.path("a.txt"))
+        .unwrap();
+    file.set_modified(std::time::SystemTime::UNIX_EPOCH)
+        .unwrap();
+    let index = repo.path(".git/index");
+    let before = (
+        fs::read(&index).unwrap(),
+        fs::metadata(&index).unwrap().modified().unwrap(),
+    );
+    repo.write("new", "x\n");
+    repo.capture();
+    let after = (
+        fs::read(&index).unwrap(),
+        fs::metadata(&index).unwrap().modified().unwrap(),
+    );
+    assert!(before == after);
+}
