@@ -21,6 +21,7 @@ pub mod ref_store;
 pub mod remote_url;
 pub mod repo_path;
 pub mod repository;
+pub mod restore;
 pub mod scope;
 pub mod snapshot;
 pub mod timestamp;
