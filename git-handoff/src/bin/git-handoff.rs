@@ -1,0 +1,5 @@
+//! Entry point of `git handoff`.
+
+fn main() -> std::process::ExitCode {
+    porcelain::main()
+}

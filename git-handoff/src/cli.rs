@@ -1,0 +1,145 @@
+//! The command line.
+
+use std::{path::PathBuf, process::ExitCode};
+
+use clap::{ColorChoice, CommandFactory, Parser, Subcommand, error::ErrorKind};
+use store::error_code::ErrorCode;
+
+use crate::{
+    commands,
+    context::{Context, Environment},
+    error::CommandError,
+    exit,
+    ui::Ui,
+};
+
+/// Hand over unfinished changes as verifiable checkpoints
+#[derive(Parser, Debug)]
+#[command(
+    name = "git-handoff",
+    bin_name = "git handoff",
+    version,
+    max_term_width = 100,
+    disable_help_subcommand = true
+)]
+struct Cli {
+    /// Work in <DIR> instead of the current directory
+    #[arg(short = 'C', value_name = "DIR", global = true)]
+    work_in: Option<PathBuf>,
+    /// Print one JSON document instead of text
+    #[arg(long, global = true)]
+    json: bool,
+    /// When to use colour
+    #[arg(long, value_name = "WHEN", global = true, default_value_t = ColorChoice::Auto)]
+    color: ColorChoice,
+    /// Print results and errors alone
+    #[arg(short, long, global = true)]
+    quiet: bool,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    Accept(Box<commands::accept::Args>),
+    Demo(commands::demo::Args),
+    Help(commands::help::Args),
+    Init(commands::init::Args),
+    List(commands::list::Args),
+    Log(commands::log::Args),
+    Push(commands::push::Args),
+    Release(commands::release::Args),
+    Restore(commands::restore::Args),
+    Save(commands::save::Args),
+    Show(commands::show::Args),
+    Snapshot(commands::snapshot::Args),
+    Sync(commands::sync::Args),
+    Uncommit(commands::uncommit::Args),
+    Verify(commands::verify::Args),
+}
+
+impl Command {
+    /// Runs the command and returns its exit code.
+    fn run(self, context: &Context) -> Result<u8, CommandError> {
+        match self {
+            Command::Accept(args) => commands::accept::run(*args, context),
+            Command::Demo(args) => commands::demo::run(&args, context),
+            Command::Help(args) => commands::help::run(&args, context),
+            Command::Init(args) => commands::init::run(&args, context),
+            Command::List(args) => commands::list::run(&args, context),
+            Command::Log(args) => commands::log::run(&args, context),
+            Command::Push(args) => commands::push::run(&args, context),
+            Command::Release(args) => commands::release::run(&args, context),
+            Command::Restore(args) => commands::restore::run(&args, context),
+            Command::Save(args) => commands::save::run(args, context),
+            Command::Show(args) => commands::show::run(&args, context),
+            Command::Snapshot(args) => commands::snapshot::run(&args, context),
+            Command::Sync(args) => commands::sync::run(&args, context),
+            Command::Uncommit(args) => commands::uncommit::run(&args, context),
+            Command::Verify(args) => commands::verify::run(&args, context),
+        }
+    }
+}
+
+/// Returns the command line's own description.
+pub(crate) fn command() -> clap::Command {
+    Cli::command()
+}
+
+/// Runs `git handoff` with the arguments and environment of this process.
+pub fn main() -> ExitCode {
+    let environment = Environment::read();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error, environment.json),
+    };
+    match cli.color {
+        ColorChoice::Always => anstream::ColorChoice::Always.write_global(),
+        ColorChoice::Never => anstream::ColorChoice::Never.write_global(),
+        ColorChoice::Auto => {}
+    }
+    let ui = Ui::new(cli.json || environment.json, cli.quiet);
+    let context = Context {
+        ui,
+        // Git runs in it, and paths of the command line are taken from it: both must mean the same.
+        dir: cli.work_in.map_or_else(
+            || ".".into(),
+            |dir| std::path::absolute(&dir).unwrap_or(dir),
+        ),
+        environment,
+    };
+    let ended = context
+        .see_directory()
+        .and_then(|()| cli.command.run(&context));
+    let code = ended.unwrap_or_else(|error| {
+        // A reader that went away has seen what it wanted.
+        if error.is_closed_pipe() {
+            return exit::SUCCESS;
+        }
+        context.ui.error(&error);
+        exit::of(error.code)
+    });
+    ExitCode::from(code)
+}
+
+/// Shows help, or says what is wrong with the command line.
+fn usage(error: &clap::Error, json: bool) -> ExitCode {
+    let asked = matches!(
+        error.kind(),
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
+    );
+    let json = json || std::env::args_os().any(|arg| arg == "--json");
+    if asked || !json {
+        let _ = error.print();
+    } else {
+        let text = error.render().to_string();
+        let message = text
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .trim_start_matches("error: ");
+        Ui::new(true, false)
+            .error(&CommandError::new(ErrorCode::Usage, message).hint("git handoff -h"));
+    }
+    ExitCode::from(if asked { exit::SUCCESS } else { exit::USAGE })
+}

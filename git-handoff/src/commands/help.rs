@@ -1,0 +1,126 @@
+//! `git handoff help`.
+
+use std::fmt::Write as _;
+
+use store::error_code::ErrorCode;
+
+use crate::{cli, context::Context, error::CommandError, exit};
+
+/// Explain a command, the error codes, or the JSON documents
+///
+/// `git handoff help` lists the commands, `git handoff help <command>` explains one, `git handoff help codes` lists
+/// error codes with their exit codes, and `git handoff help json` the documents that `--json` prints.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// A command, `codes` or `json`
+    #[arg(value_name = "TOPIC")]
+    topic: Option<String>,
+}
+
+/// The documents of `--json`: name, and the fields besides `format` and `nextCommands`.
+const DOCUMENTS: &[(&str, &str)] = &[
+    (
+        "accept",
+        "scope, generation, commit, checkpointDigest, acceptor, action, until, remote, written",
+    ),
+    ("demo", "ok, steps, directory"),
+    (
+        "error",
+        "code, message, hint, subject, errors: [{code, message, subject}]",
+    ),
+    ("init", "remote, url, changed"),
+    (
+        "list",
+        "one line a scope: scope, generation, state, owner, disposition, updatedAt, commit, remote; \
+         with --safety one line a safety record: safety, commit, at, objective, untrusted",
+    ),
+    (
+        "log",
+        "one line a record: record, scope, generation, commit, digest, at, by, summary, untrusted",
+    ),
+    (
+        "push",
+        "remote, dryRun, scopes: [{scope, status, code, message}]",
+    ),
+    ("release", "scope, generation, commit, remote, written"),
+    (
+        "restore",
+        "directory, scope, generation, current, tip, head, branch, worktreeTree, indexTree, verified, filtered, \
+         raw, flagged, converted, submodules, safety, elapsedMs",
+    ),
+    (
+        "save",
+        "scope, generation, commit, checkpointDigest, contentDigest, created, pushed: true|false|\"unknown\", \
+         worktreeTree, indexTree, omissions, blockers, warnings: [{code, message}]",
+    ),
+    (
+        "show",
+        "scope, generation, current, tip, commit, checkpointDigest, state, owner, manifest, accept, release, untrusted",
+    ),
+    (
+        "snapshot",
+        "worktreeTree, indexTree, head, branch, conflicts, conflictTrees, untracked, excluded, omissions, blockers, \
+         intentToAdd, flags, emptyDirectories, raw, conversions, submodules, lfs, operation, lastEditAt",
+    ),
+    ("sync", "remote, scopes: [{scope, status, safety}]"),
+    ("uncommit", "scope, commit, tip, safety"),
+    (
+        "verify",
+        "ok, scope, generation, commit, checks: [{name, ok, code, artifact, detail}], untrusted",
+    ),
+];
+
+pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
+    let mut root = cli::command();
+    let text = match args.topic.as_deref() {
+        None => root.render_long_help().to_string(),
+        Some("codes") => codes(),
+        Some("json") => documents(),
+        Some(topic) => match root.find_subcommand_mut(topic) {
+            Some(command) => command
+                .clone()
+                .bin_name(format!("git handoff {topic}"))
+                .render_long_help()
+                .to_string(),
+            None => {
+                let message = format!("there is no help on `{topic}`");
+                return Err(
+                    CommandError::new(ErrorCode::Usage, message).next(&["git", "handoff", "help"])
+                );
+            }
+        },
+    };
+    context.ui.raw(text.as_bytes())?;
+    Ok(exit::SUCCESS)
+}
+
+fn codes() -> String {
+    let mut text = String::from("Exit codes:\n");
+    for (exit, meaning) in exit::MEANINGS {
+        let _ = writeln!(text, "  {exit}  {meaning}");
+    }
+    text.push_str("\nError codes, each with the exit code it leads to:\n");
+    for code in ErrorCode::ALL {
+        let _ = writeln!(
+            text,
+            "  {}  {:<26} {}",
+            exit::of(*code),
+            code.as_str(),
+            code.meaning()
+        );
+    }
+    text
+}
+
+fn documents() -> String {
+    let mut text = String::from(
+        "With --json (or HANDOFF_JSON=1) a command prints one document on standard output. Every document has\n\
+         `format`, which is handoff-cli.<name>.v1, and those that are one document have `nextCommands`, a list of\n\
+         commands that lead on. A path that is not UTF-8 has its bytes beside it, in base64, as <field>Bytes.\n\
+         `untrusted: true` says that text of a checkpoint is in the document.\n\n",
+    );
+    for (name, fields) in DOCUMENTS {
+        let _ = writeln!(text, "handoff-cli.{name}.v1\n  {fields}\n");
+    }
+    text
+}

@@ -1,0 +1,17 @@
+//! The subcommands, one file each: `Args`, then `run`.
+
+pub(crate) mod accept;
+pub(crate) mod demo;
+pub(crate) mod help;
+pub(crate) mod init;
+pub(crate) mod list;
+pub(crate) mod log;
+pub(crate) mod push;
+pub(crate) mod release;
+pub(crate) mod restore;
+pub(crate) mod save;
+pub(crate) mod show;
+pub(crate) mod snapshot;
+pub(crate) mod sync;
+pub(crate) mod uncommit;
+pub(crate) mod verify;

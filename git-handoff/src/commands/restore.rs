@@ -1,0 +1,362 @@
+//! `git handoff restore`.
+
+mod report;
+
+use std::{
+    path::{Path, PathBuf},
+    time::Instant,
+};
+
+use report::Outcome;
+use store::{
+    error_code::ErrorCode,
+    ref_store::Head,
+    repository::Repository,
+    restore::{self, Flagging, Place, Restored, RestoredBranch},
+    scope::ScopeName,
+    verify::{self, Depth, VerifiedRecord},
+};
+
+use crate::{
+    actor::Actor,
+    checkpoint,
+    context::Context,
+    error::CommandError,
+    exit, origin,
+    remote::Remote,
+    safety,
+    scopes::{Found, ScopeArg, Scopes, ambiguous},
+    state::{State, Unfilled},
+};
+
+/// Put a checkpoint back on disk, byte for byte
+///
+/// Restores into a new or empty directory (default `./<scope>`), into a linked worktree, or over the current worktree.
+/// With `--from`, nothing but the URL is needed: it behaves like a clone. Nothing that is here is lost, no branch moves
+/// but forward, and no program that the checkpoint names is run.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// The scope, or one of its generations; without one, the scope in use here
+    #[arg(value_name = "SCOPE[@N]")]
+    scope: Option<ScopeArg>,
+    /// The new or empty directory
+    #[arg(value_name = "DIR", conflicts_with = "in_place")]
+    dir: Option<PathBuf>,
+    /// Clone the repository at <URL> and restore from it
+    #[arg(long, value_name = "URL", conflicts_with_all = ["worktree", "in_place", "safety"])]
+    from: Option<String>,
+    /// Restore into a linked worktree of this repository
+    #[arg(long, conflicts_with = "in_place")]
+    worktree: bool,
+    /// Restore over the current worktree; what it holds is kept as a safety record
+    #[arg(long)]
+    in_place: bool,
+    /// Set all index flags, also of paths whose edits they would hide
+    #[arg(long)]
+    flags: bool,
+    /// Restore safety record <N> instead of a scope: git handoff restore --safety <N> [--into <DIR>]
+    #[arg(long, value_name = "N", conflicts_with_all = ["scope", "dir"])]
+    safety: Option<u64>,
+    /// The new or empty directory for a safety record
+    #[arg(
+        long,
+        value_name = "DIR",
+        requires = "safety",
+        conflicts_with = "in_place"
+    )]
+    into: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
+    let started = Instant::now();
+    let mut outcome = match (&args.from, args.safety) {
+        (Some(url), _) => from_url(args, context, url)?,
+        (None, Some(number)) => from_safety(args, context, number)?,
+        (None, None) => from_here(args, context)?,
+    };
+    outcome.elapsed_ms = started.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
+    context.ui.report(&outcome)?;
+    Ok(exit::SUCCESS)
+}
+
+/// Clones a repository and restores into the clone.
+fn from_url(args: &Args, context: &Context, url: &str) -> Result<Outcome, CommandError> {
+    let url = origin::Url::parse(url)?;
+    let scope = match &args.scope {
+        Some(arg) => arg.scope.clone(),
+        None => origin::only_scope(context, &url)?,
+    };
+    let dir = directory(args, context, &scope);
+    let cloned = origin::clone(context, &url, &scope, &dir)?;
+    let repository = set_up(context, &cloned.repository)?;
+    let scopes = Scopes::new(context, &repository);
+    let found = scopes
+        .find(Some(&wanted(args, scope)))
+        .inspect_err(|_| cloned.discard())?;
+    let restored = cloned.fill(&repository, &found.record, flagging(args))?;
+    remember_submodules(context, &repository, &restored);
+    Ok(finish(&scopes, found, dir, restored, None))
+}
+
+/// Remembers which commits the submodules had, as far as the index does not say: the next capture asks for them.
+fn remember_submodules(context: &Context, repository: &Repository, restored: &Restored) {
+    State::update(context, repository, |state| {
+        state.unfilled = Unfilled::of(restored);
+    });
+}
+
+/// Sets up the handoff remote of a clone, at the URL that Git made of the one given.
+fn set_up(context: &Context, repository: &Repository) -> Result<Repository, CommandError> {
+    Remote::set_up(repository, crate::remote::DEFAULT, None)?;
+    context.repository_at(repository.worktree().unwrap_or(repository.git_dir()))
+}
+
+/// Restores a scope of the repository that the command runs in.
+fn from_here(args: &Args, context: &Context) -> Result<Outcome, CommandError> {
+    let mut repository = context.repository()?;
+    let missing = fetch(args, context, &mut repository)?;
+    let scopes = Scopes::new(context, &repository);
+    let scope = match &args.scope {
+        Some(arg) => arg.scope.clone(),
+        None => in_use_or_own(context, &scopes)?,
+    };
+    let found = match scopes.find(Some(&wanted(args, scope.clone()))) {
+        Ok(found) => found,
+        // That the remote could not be asked is the reason, not that the scope is unknown.
+        Err(error) if error.code == ErrorCode::NotFound => return Err(missing.unwrap_or(error)),
+        Err(error) => return Err(error),
+    };
+    if let Some(error) = missing {
+        context.ui.warn(
+            error.code.as_str(),
+            &format!("{}; what was last fetched is restored", error.message),
+        );
+    }
+    place(args, context, &scopes, found, &scope)
+}
+
+/// Fetches what may be restored; what kept it from being fetched is returned.
+fn fetch(
+    args: &Args,
+    context: &Context,
+    repository: &mut Repository,
+) -> Result<Option<CommandError>, CommandError> {
+    let has_remote = Remote::find(repository, None).is_some()
+        || repository.config("remote.origin.url").is_some();
+    if !has_remote {
+        return Ok(None);
+    }
+    let remote = Remote::find_or_set_up(context, repository, None)?;
+    match remote.fetch(repository, args.scope.as_ref().map(|arg| &arg.scope)) {
+        Ok(()) => Ok(None),
+        Err(error) if matches!(error.code, ErrorCode::NotFound | ErrorCode::Unreachable) => {
+            Ok(Some(error))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Returns the scope in use, else one's own for this branch, else the only open one that one has written.
+fn in_use_or_own(context: &Context, scopes: &Scopes<'_>) -> Result<ScopeName, CommandError> {
+    let head = scopes.repository.head()?;
+    if let Ok(scope) = scopes.in_use() {
+        return Ok(scope);
+    }
+    let all = scopes
+        .reader()
+        .scopes()
+        .map_err(|error| scopes.explain(error))?;
+    let own = scopes.own(&head);
+    if all.contains(&own) {
+        return Ok(own);
+    }
+    let actor = Actor::find(context, scopes.repository, None)?;
+    let mut written = Vec::new();
+    for scope in &all {
+        let view = scopes
+            .reader()
+            .look(scope)
+            .map_err(|error| scopes.explain(error))?;
+        if view.tip.manifest.value.producer.id == actor.id && view.tip.owner().is_none() {
+            written.push(scope.clone());
+        }
+    }
+    match (written.as_slice(), all.as_slice()) {
+        ([only], _) => Ok(only.clone()),
+        (_, []) => Err(
+            CommandError::new(ErrorCode::NotFound, "there is no scope to restore")
+                .hint("make one where the work is")
+                .next(&["git", "handoff", "save", "--push"]),
+        ),
+        (_, all) => Err(ambiguous(all)),
+    }
+}
+
+fn from_safety(args: &Args, context: &Context, number: u64) -> Result<Outcome, CommandError> {
+    let repository = context.repository()?;
+    let scopes = Scopes::new(context, &repository);
+    let commit = safety::find(&repository, number)?;
+    let record = verify::record(repository.gix(), commit, None, None, Depth::Trees).into_result();
+    let record = record.map_err(hooks::rejection::Rejection::from)?;
+    let scope: ScopeName = record.scope().clone();
+    let name = ScopeName::from_task_id(&format!("safety.{number}"));
+    let (dir, restored, kept) = put(args, context, &scopes, &record, &name)?;
+    Ok(Outcome {
+        directory: dir,
+        scope,
+        generation: record.generation(),
+        tip: record.generation(),
+        restored,
+        safety: kept,
+        elapsed_ms: 0,
+        is_safety: true,
+        branch_is_free: false,
+    })
+}
+
+fn place(
+    args: &Args,
+    context: &Context,
+    scopes: &Scopes<'_>,
+    found: Found,
+    scope: &ScopeName,
+) -> Result<Outcome, CommandError> {
+    let (dir, restored, kept) = put(args, context, scopes, &found.record, scope)?;
+    if args.in_place {
+        return Ok(finish(scopes, found, dir, restored, kept));
+    }
+    let repository = context.repository_at(&dir)?;
+    let there = Scopes::new(context, &repository);
+    Ok(finish(&there, found, dir, restored, kept))
+}
+
+/// Restores a record into the place that the arguments name.
+fn put(
+    args: &Args,
+    context: &Context,
+    scopes: &Scopes<'_>,
+    record: &VerifiedRecord,
+    name: &ScopeName,
+) -> Result<(PathBuf, Restored, Option<u64>), CommandError> {
+    let repository = scopes.repository;
+    if args.in_place {
+        let (mut kept, records) = (None, kept_already(scopes, record));
+        let mut capture =
+            || checkpoint::keep_what_is_here(context, repository, &records, &mut kept);
+        let place = Place::InPlace(&mut capture);
+        let restored = restore::checkout(repository, record, place, flagging(args));
+        let restored = restored.map_err(|error| with_safety(error.into(), kept))?;
+        remember_submodules(context, repository, &restored);
+        let dir = repository.worktree().unwrap_or(repository.git_dir());
+        return Ok((dir.to_owned(), restored, kept));
+    }
+    let dir = directory(args, context, name);
+    if dir.exists() && !dir.is_dir() {
+        let message = format!("{} is there and is no directory", dir.display());
+        return Err(CommandError::new(ErrorCode::DirectoryNotEmpty, message)
+            .subject(dir.display().to_string())
+            .hint("give a new or empty directory"));
+    }
+    if !args.worktree {
+        let made = origin::copy(context, repository, record, &dir)?;
+        let restored = made.fill(&made.repository, record, flagging(args))?;
+        remember_submodules(context, &made.repository, &restored);
+        return Ok((dir, restored, None));
+    }
+    let Some(head) = record.manifest.value.content.repository.head else {
+        let message = "a checkpoint without a commit cannot be restored into a linked worktree";
+        return Err(
+            CommandError::new(ErrorCode::Usage, message).hint("restore it into a new directory")
+        );
+    };
+    let target = restore::add_worktree(repository, &dir, head.id())?;
+    let restored = restore::checkout(&target, record, Place::NewWorktree, flagging(args))?;
+    remember_submodules(context, &target, &restored);
+    Ok((dir, restored, None))
+}
+
+/// Says where the work is that a restore in place was to replace, and did not in the end.
+fn with_safety(error: CommandError, kept: Option<u64>) -> CommandError {
+    let Some(number) = kept else {
+        return error;
+    };
+    let words = number.to_string();
+    error
+        .hint(format!("what was here is safety record {number}"))
+        .next(&[
+            "git",
+            "handoff",
+            "restore",
+            "--safety",
+            &words,
+            "--in-place",
+        ])
+}
+
+/// Returns the record, and the generations of all scopes that were last saved or read here: where the worktree is as
+/// one of them says, nothing would be lost.
+fn kept_already(scopes: &Scopes<'_>, record: &VerifiedRecord) -> Vec<VerifiedRecord> {
+    let read = State::load(scopes.repository).read;
+    let known = read.into_iter().filter_map(|(scope, read)| {
+        let arg = ScopeArg {
+            scope,
+            generation: Some(read.generation),
+        };
+        let found = scopes.find(Some(&arg)).ok()?.record;
+        (found.manifest.digest == read.digest).then_some(found)
+    });
+    std::iter::once(record.clone()).chain(known).collect()
+}
+
+fn finish(
+    scopes: &Scopes<'_>,
+    found: Found,
+    directory: PathBuf,
+    restored: Restored,
+    safety: Option<u64>,
+) -> Outcome {
+    let head = scopes.repository.head().unwrap_or(Head {
+        branch: None,
+        commit: None,
+    });
+    scopes.remember(&head, &found.record);
+    let branch_is_free = match &restored.branch {
+        RestoredBranch::Beside(name) => matches!(scopes.repository.find_ref(name), Ok(None)),
+        RestoredBranch::On(_) | RestoredBranch::Detached => false,
+    };
+    Outcome {
+        branch_is_free,
+        directory,
+        scope: found.view.scope,
+        generation: found.record.generation(),
+        tip: found.view.tip.generation(),
+        restored,
+        safety,
+        elapsed_ms: 0,
+        is_safety: false,
+    }
+}
+
+fn wanted(args: &Args, scope: ScopeName) -> ScopeArg {
+    ScopeArg {
+        scope,
+        generation: args.scope.as_ref().and_then(|arg| arg.generation),
+    }
+}
+
+fn flagging(args: &Args) -> Flagging {
+    if args.flags {
+        Flagging::Always
+    } else {
+        Flagging::WhereEqual
+    }
+}
+
+fn directory(args: &Args, context: &Context, scope: &ScopeName) -> PathBuf {
+    let dir = args
+        .dir
+        .clone()
+        .or(args.into.clone())
+        .unwrap_or_else(|| Path::new(scope.as_str()).to_owned());
+    context.path(&dir)
+}

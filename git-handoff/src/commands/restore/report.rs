@@ -1,0 +1,221 @@
+//! What a restore says of itself.
+
+use std::path::PathBuf;
+
+use gix::bstr::ByteSlice;
+use serde_json::{Value, json};
+use store::{
+    generation::Generation,
+    repo_path::RepoPath,
+    restore::{Restored, RestoredBranch},
+    scope::ScopeName,
+};
+
+use crate::ui::{Report, terminal_safe, to_value};
+
+/// A restore that was checked on disk.
+pub(super) struct Outcome {
+    pub(super) directory: PathBuf,
+    pub(super) scope: ScopeName,
+    pub(super) generation: Generation,
+    /// The generation that the scope is at.
+    pub(super) tip: Generation,
+    pub(super) restored: Restored,
+    pub(super) safety: Option<u64>,
+    pub(super) elapsed_ms: u64,
+    pub(super) is_safety: bool,
+    /// Whether the recorded branch could be made here.
+    pub(super) branch_is_free: bool,
+}
+
+impl Outcome {
+    fn branch(&self) -> Option<String> {
+        match &self.restored.branch {
+            RestoredBranch::On(name) => Some(name.as_bstr().to_str_lossy().into_owned()),
+            RestoredBranch::Beside(_) | RestoredBranch::Detached => None,
+        }
+    }
+}
+
+impl Outcome {
+    /// Returns the commands that check out what the submodules had: Git knows the commits of the index alone.
+    fn to_fill_submodules(&self, dir: &str) -> Vec<Vec<String>> {
+        let submodules = &self.restored.submodules;
+        let staged = submodules.iter().filter(|one| one.staged.is_some());
+        let paths: Vec<String> = staged.map(|one| one.path.to_string()).collect();
+        let mut commands = Vec::new();
+        if !paths.is_empty() {
+            let update = ["git", "-C", dir, "submodule", "update", "--init", "--"];
+            commands.push(update.into_iter().map(String::from).chain(paths).collect());
+        }
+        let others = submodules
+            .iter()
+            .filter(|one| one.staged != Some(one.commit));
+        commands.extend(others.filter(|one| one.staged.is_some()).map(|one| {
+            let (below, commit) = (format!("{dir}/{}", one.path), one.commit.to_string());
+            let checkout = ["git", "-C", &below, "checkout", "--detach", &commit];
+            checkout.map(String::from).into()
+        }));
+        commands
+    }
+}
+
+impl Report for Outcome {
+    const NAME: &'static str = "restore";
+
+    fn json(&self) -> Value {
+        let restored = &self.restored;
+        let submodules = restored.submodules.iter();
+        json!({
+            "directory": self.directory.to_string_lossy(),
+            "scope": self.scope,
+            "generation": self.generation,
+            "current": self.generation == self.tip,
+            "tip": self.tip,
+            "head": restored.head,
+            "branch": self.branch(),
+            "worktreeTree": restored.worktree_tree,
+            "indexTree": restored.index_tree,
+            "verified": true,
+            "filtered": to_value(&restored.filtered),
+            "raw": to_value(&restored.raw),
+            "flagged": to_value(&restored.flagged),
+            "converted": to_value(&restored.converted),
+            "kept": to_value(&restored.kept),
+            "submodules": submodules.map(|submodule| to_value(&submodule.path)).collect::<Vec<_>>(),
+            "safety": self.safety,
+            "elapsedMs": self.elapsed_ms,
+        })
+    }
+
+    fn text(&self) -> String {
+        let mut text = String::new();
+        if self.generation != self.tip {
+            text.push_str(&format!(
+                "an old generation: scope `{}` is at generation {}\n",
+                self.scope, self.tip
+            ));
+        }
+        let what = match self.is_safety {
+            true => "the safety record".to_owned(),
+            false => format!("{}@{}", self.scope, self.generation),
+        };
+        text.push_str(&format!(
+            "restored {what} in {}\n",
+            self.directory.display()
+        ));
+        let head = self
+            .restored
+            .head
+            .map_or_else(|| "no commit yet".to_owned(), |head| head.to_string());
+        match &self.restored.branch {
+            RestoredBranch::On(name) => text.push_str(&format!(
+                "  HEAD       {head} on {}\n",
+                safe(name.shorten())
+            )),
+            RestoredBranch::Detached => text.push_str(&format!("  HEAD       {head}, detached\n")),
+            RestoredBranch::Beside(name) => {
+                let name = safe(name.shorten());
+                text.push_str(&format!(
+                    "  HEAD       {head}, detached: `{name}` is not moved\n"
+                ));
+            }
+        }
+        text.push_str(&format!(
+            "  worktree   {}, recomputed from disk\n",
+            self.restored.worktree_tree
+        ));
+        text.push_str(&format!(
+            "  index      {}, recomputed from disk\n",
+            self.restored.index_tree
+        ));
+        if let Some(number) = self.safety {
+            text.push_str(&format!(
+                "  before     what was here is safety record {number}\n"
+            ));
+        }
+        let restored = &self.restored;
+        listed(
+            &mut text,
+            "filtered",
+            &restored.filtered,
+            "the stored version; the filter was not run",
+        );
+        listed(
+            &mut text,
+            "raw",
+            &restored.raw,
+            "the producer's bytes; the stored version differs, see git diff",
+        );
+        listed(
+            &mut text,
+            "flagged",
+            &restored.flagged,
+            "index flags not set; --flags sets them",
+        );
+        listed(
+            &mut text,
+            "converted",
+            &restored.converted,
+            "shows as changed: other line ends are in force here",
+        );
+        listed(
+            &mut text,
+            "kept",
+            &restored.kept,
+            "not part of the checkpoint",
+        );
+        for submodule in &restored.submodules {
+            text.push_str(&format!(
+                "  {:<10} {}: at {}\n",
+                "submodule",
+                terminal_safe(&submodule.path.to_string()),
+                submodule.commit
+            ));
+        }
+        text
+    }
+
+    fn next_commands(&self) -> Vec<Vec<String>> {
+        if self.is_safety {
+            return Vec::new();
+        }
+        let mut next: Vec<Vec<String>> = Vec::new();
+        if let RestoredBranch::Beside(name) = &self.restored.branch {
+            let dir = self.directory.display().to_string();
+            let branch = match self.branch_is_free {
+                true => name.shorten().to_string(),
+                false => self.scope.to_string(),
+            };
+            next.push(
+                ["git", "-C", &dir, "switch", "-c", &branch]
+                    .map(String::from)
+                    .into(),
+            );
+        }
+        let dir = self.directory.display().to_string();
+        next.extend(self.to_fill_submodules(&dir));
+        next.push(["git", "-C", &dir, "status"].map(String::from).into());
+        if self.generation == self.tip {
+            next.push(
+                ["git", "-C", &dir, "handoff", "accept", self.scope.as_str()]
+                    .map(String::from)
+                    .into(),
+            );
+        }
+        next
+    }
+}
+
+fn safe(text: &gix::bstr::BStr) -> String {
+    terminal_safe(&text.to_str_lossy())
+}
+
+fn listed(text: &mut String, name: &str, paths: &[RepoPath], why: &str) {
+    for path in paths {
+        text.push_str(&format!(
+            "  {name:<10} {}: {why}\n",
+            terminal_safe(&path.to_string())
+        ));
+    }
+}

@@ -1,0 +1,246 @@
+//! `git handoff save`.
+
+use std::ffi::OsString;
+
+use serde_json::{Value, json};
+use store::{actor::ActorId, ref_store::Head, scope::ScopeName, verify::VerifiedRecord};
+
+use crate::{
+    actor::Actor,
+    checkpoint::{self, Save, Saved},
+    context::Context,
+    delivery::{self, Delivery},
+    error::CommandError,
+    exit,
+    remote::Remote,
+    scopes::Scopes,
+    ui::{Report, count},
+    writer::Writer,
+};
+
+/// Freeze the worktree as the next checkpoint of a scope
+///
+/// Captures staged, unstaged, deleted and untracked files without touching any of them, and appends the result to the
+/// scope. Where nothing has changed since the current generation, nothing is written.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// The scope; without one, the scope in use on this branch, else one of your own for it
+    #[arg(value_name = "SCOPE")]
+    scope: Option<ScopeName>,
+    /// What the work is to reach
+    #[arg(short = 'm', long = "message", value_name = "OBJECTIVE", value_parser = objective)]
+    objective: Option<String>,
+    /// Send the scope to the handoff remote
+    #[arg(long)]
+    push: bool,
+    /// Leave out what the pathspec matches, now and in every later capture here
+    #[arg(long, value_name = "PATHSPEC")]
+    omit: Vec<OsString>,
+    /// Who you are, instead of `handoff.id` or `user.email`
+    #[arg(long = "as", value_name = "ID")]
+    id: Option<ActorId>,
+}
+
+fn objective(text: &str) -> Result<String, &'static str> {
+    match text.trim() {
+        "" => Err("it says nothing"),
+        text => Ok(text.to_owned()),
+    }
+}
+
+struct Outcome {
+    saved: Saved,
+    pushed: Sent,
+}
+
+/// Whether the remote has the checkpoint.
+enum Sent {
+    NotAsked,
+    To {
+        remote: String,
+        /// Where it is, as one who has nothing else must name it.
+        url: Option<String>,
+    },
+    /// It did not answer, for this reason.
+    Unknown(CommandError),
+}
+
+impl Sent {
+    fn json(&self) -> Value {
+        match self {
+            Sent::NotAsked => false.into(),
+            Sent::To { .. } => true.into(),
+            Sent::Unknown(_) => "unknown".into(),
+        }
+    }
+
+    fn warnings(&self) -> Vec<Value> {
+        match self {
+            Sent::Unknown(error) => vec![json!({ "code": error.code, "message": error.message })],
+            Sent::NotAsked | Sent::To { .. } => Vec::new(),
+        }
+    }
+}
+
+impl Outcome {
+    fn record(&self) -> &VerifiedRecord {
+        &self.saved.record
+    }
+}
+
+impl Report for Outcome {
+    const NAME: &'static str = "save";
+
+    fn json(&self) -> Value {
+        let record = self.record();
+        let content = &record.whole().content;
+        json!({
+            "scope": record.scope(),
+            "generation": record.generation(),
+            "commit": record.id.to_string(),
+            "checkpointDigest": record.manifest.digest,
+            "contentDigest": self.saved.content_digest,
+            "created": self.saved.created,
+            "pushed": self.pushed.json(),
+            "worktreeTree": content.repository.worktree_tree,
+            "indexTree": content.repository.index_tree,
+            "omissions": store::contract::codec::to_json(&content.omissions),
+            "blockers": store::contract::codec::to_json(&content.blockers),
+            "warnings": self.pushed.warnings(),
+        })
+    }
+
+    fn text(&self) -> String {
+        let record = self.record();
+        let (scope, generation) = (record.scope(), record.generation());
+        let content = &record.whole().content;
+        let mut text = match self.saved.created {
+            true => format!("saved {scope}@{generation}  {}\n", record.manifest.digest),
+            false => format!(
+                "{scope}@{generation} holds this state already  {}\n",
+                record.manifest.digest
+            ),
+        };
+        let untracked = content.worktree.untracked;
+        text.push_str(&format!(
+            "  untracked {}, {}\n",
+            count(untracked.count, "file"),
+            count(untracked.bytes, "byte")
+        ));
+        text.push_str(&super::snapshot::left_out(
+            content.omissions.inline(),
+            content.blockers.inline(),
+        ));
+        match &self.pushed {
+            Sent::To { remote, .. } => text.push_str(&format!("  the remote `{remote}` has it\n")),
+            Sent::NotAsked => text.push_str("  here only: no remote has it yet\n"),
+            Sent::Unknown(_) => {
+                text.push_str("  saved here; nobody knows whether the remote has it\n");
+            }
+        }
+        text
+    }
+
+    fn next_commands(&self) -> Vec<Vec<String>> {
+        let scope = self.record().scope().as_str();
+        let mut words = match self.pushed {
+            Sent::NotAsked | Sent::Unknown(_) => vec!["git", "handoff", "push", scope],
+            Sent::To { .. } => vec!["git", "handoff", "restore", scope],
+        };
+        if let Sent::To { url: Some(url), .. } = &self.pushed {
+            words.extend(["--from", url]);
+        }
+        vec![words.into_iter().map(String::from).collect()]
+    }
+}
+
+pub(crate) fn run(args: Args, context: &Context) -> Result<u8, CommandError> {
+    let mut repository = context.repository()?;
+    let remote = match args.push {
+        true => Some(Remote::find_or_set_up(context, &mut repository, None)?),
+        false => None,
+    };
+    let scopes = Scopes::new(context, &repository);
+    let head = repository.head()?;
+    let actor = Actor::find(context, &repository, args.id.as_ref())?;
+    let scope = args.scope.clone().unwrap_or_else(|| scopes.to_save(&head));
+    let options = checkpoint::remembered_options(context, &repository, &args.omit);
+    let objective = args
+        .objective
+        .clone()
+        .unwrap_or_else(|| format!("wip: {}", branch(&head)));
+    let producer = actor.producer();
+    let save = Save {
+        context,
+        repository: &repository,
+        scope: &scope,
+        objective,
+        producer,
+        options,
+    };
+    let saved = save.run(&scopes)?;
+    scopes.remember(&head, &saved.record);
+    let pushed = match &remote {
+        None => seen(&scopes, &saved)?,
+        Some(remote) => push(&scopes, remote, &saved)?,
+    };
+    let outcome = Outcome { saved, pushed };
+    context.ui.report(&outcome)?;
+    Ok(match &outcome.pushed {
+        Sent::NotAsked | Sent::To { .. } => exit::SUCCESS,
+        Sent::Unknown(error) => {
+            context.ui.warn(error.code.as_str(), &error.message);
+            exit::of(error.code)
+        }
+    })
+}
+
+/// Tells whether the remote was last seen to have the checkpoint.
+fn seen(scopes: &Scopes<'_>, saved: &Saved) -> Result<Sent, CommandError> {
+    let (_, seen) = scopes.tips(saved.record.scope())?;
+    Ok(match &scopes.remote {
+        Some(remote) if seen == Some(saved.record.id) => sent_to(scopes, remote),
+        _ => Sent::NotAsked,
+    })
+}
+
+fn sent_to(scopes: &Scopes<'_>, remote: &Remote) -> Sent {
+    let url = scopes
+        .repository
+        .config(&format!("remote.{}.url", remote.name));
+    let inner = url.map(|url| url.strip_prefix("handoff::").unwrap_or(&url).to_owned());
+    Sent::To {
+        remote: remote.name.clone(),
+        url: inner,
+    }
+}
+
+fn branch(head: &Head) -> String {
+    head.branch.as_ref().map_or_else(
+        || "detached HEAD".into(),
+        |branch| branch.shorten().to_string(),
+    )
+}
+
+/// Sends the scope; a checkpoint that the remote refuses is taken back.
+///
+/// Where nobody knows what the remote has, the checkpoint stays, and the next push settles it.
+fn push(scopes: &Scopes<'_>, remote: &Remote, saved: &Saved) -> Result<Sent, CommandError> {
+    let scope = saved.record.scope();
+    let repository = scopes.repository;
+    let refused = match delivery::send(scopes, remote, scope, saved.record.id)? {
+        Delivery::Taken => return Ok(sent_to(scopes, remote)),
+        Delivery::Unknown(error) => return Ok(Sent::Unknown(error)),
+        Delivery::Refused(error) => error,
+    };
+    if !saved.created {
+        return Err(delivery::with_holder(scopes, remote, scope, refused));
+    }
+    let writer = Writer { repository, scope };
+    let number = crate::safety::keep(repository, saved.record.id)?;
+    writer.take_back(saved.record.id, saved.local_before, saved.before)?;
+    let error = delivery::with_holder(scopes, remote, scope, refused).hint(format!(
+        "the checkpoint was taken back and is kept as safety record {number}; the worktree is as it was"
+    ));
+    Err(error.next(&["git", "handoff", "sync"]))
+}

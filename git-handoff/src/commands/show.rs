@@ -1,0 +1,218 @@
+//! `git handoff show`.
+
+use serde_json::{Value, json};
+use store::{
+    contract::{Manifest, codec},
+    record::State,
+};
+
+use crate::{
+    context::Context,
+    error::CommandError,
+    exit,
+    scopes::{Found, ScopeArg, Scopes},
+    ui::{Report, count, terminal_safe},
+};
+
+/// Show what a checkpoint says
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// The scope, or one of its generations; without one, the scope in use here
+    #[arg(value_name = "SCOPE[@N]")]
+    scope: Option<ScopeArg>,
+}
+
+struct Shown {
+    found: Found,
+    state: State,
+}
+
+impl Report for Shown {
+    const NAME: &'static str = "show";
+
+    fn json(&self) -> Value {
+        let record = &self.found.record;
+        json!({
+            "scope": record.scope(),
+            "generation": record.generation(),
+            "current": self.found.is_current(),
+            "tip": self.found.view.tip.generation(),
+            "commit": record.id.to_string(),
+            "checkpointDigest": record.manifest.digest,
+            "state": self.state.to_string(),
+            "owner": record.owner(),
+            "manifest": codec::to_json(record.whole()),
+            "accept": record.accept.as_ref().map(|accept| codec::to_json(&accept.value)),
+            "release": record.release.as_ref().map(|release| codec::to_json(&release.value)),
+            "untrusted": true,
+        })
+    }
+
+    fn text(&self) -> String {
+        let record = &self.found.record;
+        let manifest = record.whole();
+        let mut text = Text::default();
+        if !self.found.is_current() {
+            let tip = self.found.view.tip.generation();
+            text.0.push_str(&format!(
+                "an old generation: the scope is at generation {tip}\n"
+            ));
+        }
+        let state = match (record.owner(), &record.accept) {
+            (Some(owner), Some(accept)) => {
+                format!("{} by {owner} until {}", self.state, accept.value.until)
+            }
+            _ => self.state.to_string(),
+        };
+        let (scope, generation) = (record.scope(), record.generation());
+        text.0.push_str(&format!(
+            "{scope}@{generation}  {}  {state}\n",
+            manifest.content.disposition
+        ));
+        text.field("digest", record.manifest.digest);
+        text.field("record", record.id);
+        let producer = &manifest.producer;
+        text.field(
+            "written",
+            format!(
+                "{} by {} ({})",
+                manifest.created_at, producer.id, producer.kind
+            ),
+        );
+        text.quoted("objective", &manifest.content.objective);
+        content(manifest, &mut text);
+        text.0
+    }
+
+    fn next_commands(&self) -> Vec<Vec<String>> {
+        let record = &self.found.record;
+        let (scope, generation) = (record.scope(), record.generation());
+        let mut next = vec![vec![
+            "git".into(),
+            "handoff".into(),
+            "restore".into(),
+            format!("{scope}@{generation}"),
+        ]];
+        if self.found.is_current() && record.owner().is_none() {
+            next.push(
+                ["git", "handoff", "accept", scope.as_str()]
+                    .map(String::from)
+                    .into(),
+            );
+        }
+        next
+    }
+}
+
+/// Text form: a column of names, then values; what comes from the checkpoint cannot steer the terminal.
+#[derive(Default)]
+struct Text(String);
+
+impl Text {
+    fn field(&mut self, name: &str, value: impl std::fmt::Display) {
+        self.0.push_str(&format!(
+            "  {name:<10} {}\n",
+            terminal_safe(&value.to_string())
+        ));
+    }
+
+    /// Adds text of the checkpoint, marked as such.
+    fn quoted(&mut self, name: &str, value: &str) {
+        for (at, line) in value.lines().enumerate() {
+            self.field(if at == 0 { name } else { "" }, format!("| {line}"));
+        }
+    }
+}
+
+fn content(manifest: &Manifest, text: &mut Text) {
+    let content = &manifest.content;
+    let repository = &content.repository;
+    let head = repository
+        .head
+        .map_or_else(|| "no commit yet".to_owned(), |head| head.to_string());
+    match &repository.branch {
+        Some(branch) => text.field("head", format!("{head} on {}", branch.as_bstr())),
+        None => text.field("head", format!("{head}, detached")),
+    }
+    if let Some(base) = repository.base {
+        text.field(
+            "base",
+            format!(
+                "{base}, {} before head",
+                count(repository.depth.unwrap_or_default(), "commit")
+            ),
+        );
+    }
+    text.field("worktree", repository.worktree_tree);
+    text.field("index", repository.index_tree);
+    if let Some(operation) = &repository.operation {
+        text.field("operation", format!("{} in progress", operation.kind));
+    }
+    let untracked = content.worktree.untracked;
+    text.field(
+        "untracked",
+        format!(
+            "{}, {}",
+            count(untracked.count, "file"),
+            count(untracked.bytes, "byte")
+        ),
+    );
+    for statement in &content.state {
+        text.quoted("state", &statement.text);
+    }
+    if let Some(next) = &content.next {
+        text.quoted("next", &format!("{}: {}", next.action, next.text));
+    }
+    for action in &content.forbidden {
+        text.field("forbidden", action);
+    }
+    for claim in &content.claims {
+        text.quoted(
+            "claim",
+            &format!("{} {}: {}", claim.id, claim.state, claim.text),
+        );
+    }
+    for decision in &content.decisions {
+        text.quoted(
+            "decision",
+            &format!("{}: {}", decision.id, decision.question),
+        );
+    }
+    for omission in content.omissions.inline() {
+        let what = omission
+            .path
+            .as_ref()
+            .map(ToString::to_string)
+            .or(omission.text.clone())
+            .unwrap_or_default();
+        let detail = omission
+            .detail
+            .as_ref()
+            .map(|detail| format!(" ({detail})"))
+            .unwrap_or_default();
+        text.field("omitted", format!("{what}: {}{detail}", omission.reason));
+    }
+    for blocker in content.blockers.inline() {
+        let path = blocker
+            .path
+            .as_ref()
+            .map(|path| format!(" {path}"))
+            .unwrap_or_default();
+        let detail = blocker
+            .detail
+            .as_ref()
+            .map(|detail| format!(": {detail}"))
+            .unwrap_or_default();
+        text.field("blocker", format!("{}{path}{detail}", blocker.kind));
+    }
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
+    let repository = context.repository()?;
+    let scopes = Scopes::new(context, &repository);
+    let found = scopes.find(args.scope.as_ref())?;
+    scopes.remember_read(&found.record);
+    let state = found.record.state(context.now()?);
+    context.ui.report(&Shown { found, state })?;
+    Ok(exit::SUCCESS)
+}

@@ -1,0 +1,168 @@
+//! `git handoff snapshot`.
+
+use std::ffi::OsString;
+
+use serde_json::{Value, json};
+use store::{
+    byte_text::ByteText,
+    contract::{Blocker, Omission, codec},
+    error_code::ErrorCode,
+    repository::Repository,
+    snapshot::{self, Snapshot},
+    verify::{VerifiedRecord, Violation},
+};
+
+use crate::{
+    checkpoint,
+    context::Context,
+    error::CommandError,
+    exit,
+    ui::{Report, count, terminal_safe},
+};
+
+/// Capture the worktree and print what was captured
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// Leave out what the pathspec matches, now and in every later capture here
+    #[arg(long, value_name = "PATHSPEC")]
+    omit: Vec<OsString>,
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
+    let repository = context.repository()?;
+    let options = checkpoint::remembered_options(context, &repository, &args.omit);
+    let snapshot = snapshot::capture_and_keep(&repository, &options)?;
+    if snapshot.index_unchecked {
+        context.ui.warn(
+            "INDEX_UNCHECKED",
+            "the index has no checksum (index.skipHash), so damage to it cannot be seen",
+        );
+    }
+    context.ui.report(&Captured(&snapshot))?;
+    Ok(exit::SUCCESS)
+}
+
+/// The result that is printed.
+struct Captured<'a>(&'a Snapshot);
+
+impl Report for Captured<'_> {
+    const NAME: &'static str = "snapshot";
+
+    fn json(&self) -> Value {
+        let snapshot = self.0;
+        let branch = snapshot
+            .head
+            .branch
+            .as_ref()
+            .map(|branch| ByteText::from(branch.as_bstr()));
+        json!({
+            "worktreeTree": snapshot.worktree_tree,
+            "indexTree": snapshot.index_tree,
+            "head": snapshot.head.commit.map(|id| id.to_string()),
+            "branch": codec::to_json(&branch),
+            "conflicts": codec::to_json(&snapshot.conflicts),
+            "conflictTrees": snapshot.conflict_trees,
+            "untracked": snapshot.untracked,
+            "excluded": codec::to_json(&snapshot.excluded),
+            "omissions": codec::to_json(&snapshot.omissions),
+            "blockers": codec::to_json(&snapshot.blockers),
+            "intentToAdd": codec::to_json(&snapshot.intent_to_add),
+            "flags": codec::to_json(&snapshot.flags),
+            "emptyDirectories": codec::to_json(&snapshot.empty_directories),
+            "raw": snapshot.raw_tree,
+            "conversions": snapshot.conversions,
+            "submodules": codec::to_json(&snapshot.submodules),
+            "lfs": codec::to_json(&snapshot.lfs),
+            "operation": codec::to_json(&snapshot.operation),
+            "lastEditAt": snapshot.last_edit_at,
+        })
+    }
+
+    fn text(&self) -> String {
+        let snapshot = self.0;
+        let mut text = String::new();
+        let mut add = |label: &str, value: String| text.push_str(&line(label, &value));
+        add("worktree", snapshot.worktree_tree.to_string());
+        add("index", snapshot.index_tree.to_string());
+        if let Some(raw) = snapshot.raw_tree {
+            add("raw", raw.to_string());
+        }
+        let untracked = snapshot.untracked;
+        if untracked.count > 0 {
+            let files = count(untracked.count, "file");
+            add(
+                "untracked",
+                format!("{files}, {}", count(untracked.bytes, "byte")),
+            );
+        }
+        for path in &snapshot.conflicts {
+            add("conflict", path.to_string());
+        }
+        text.push_str(&left_out(&snapshot.omissions, &snapshot.blockers));
+        let entries: u64 = snapshot.excluded.iter().map(|rule| rule.entries).sum();
+        if entries > 0 {
+            let rules = count(snapshot.excluded.len() as u64, "rule");
+            let entries = match entries {
+                1 => "1 entry".to_owned(),
+                entries => format!("{entries} entries"),
+            };
+            text.push_str(&line("ignored", &format!("{entries} by {rules}")));
+        }
+        text
+    }
+}
+
+/// Says what is left out and what must be dealt with first, a line each.
+pub(crate) fn left_out(omissions: &[Omission], blockers: &[Blocker]) -> String {
+    let omissions = omissions.iter().map(|omission| {
+        let path = omission.path.as_ref().map(ToString::to_string);
+        let what = path.or_else(|| omission.text.clone());
+        let reason = omission.reason.to_string();
+        line(
+            "omitted",
+            &described(reason, what, omission.detail.as_deref()),
+        )
+    });
+    let blockers = blockers.iter().map(|blocker| {
+        let what = blocker.path.as_ref().map(ToString::to_string);
+        let kind = blocker.kind.to_string();
+        line("blocker", &described(kind, what, blocker.detail.as_deref()))
+    });
+    omissions.chain(blockers).collect()
+}
+
+/// Says why something is left out or in the way, what it is, and more on it.
+fn described(why: String, what: Option<String>, detail: Option<&str>) -> String {
+    let what = what.map(|what| format!(" {what}")).unwrap_or_default();
+    let detail = detail
+        .map(|detail| format!(" ({detail})"))
+        .unwrap_or_default();
+    why + &what + &detail
+}
+
+/// Makes a line of the text form.
+fn line(label: &str, value: &str) -> String {
+    format!("{label:9} {}\n", terminal_safe(value))
+}
+
+/// Compares the worktree and the index as they are now with what a record holds.
+pub(crate) fn compare(
+    context: &Context,
+    repository: &Repository,
+    record: &VerifiedRecord,
+) -> Result<Option<Violation>, CommandError> {
+    let options = checkpoint::remembered_options(context, repository, &[]);
+    let snapshot = snapshot::capture(repository, &options)?;
+    let origin = &record.manifest.value.content.repository;
+    let pairs = [
+        ("worktree", snapshot.worktree_tree, origin.worktree_tree),
+        ("index", snapshot.index_tree, origin.index_tree),
+    ];
+    let differs = pairs
+        .into_iter()
+        .find(|(_, found, recorded)| found != recorded);
+    Ok(differs.map(|(name, found, recorded)| {
+        let detail = format!("the tree is {found} now, the checkpoint has {recorded}");
+        Violation::new(ErrorCode::WorktreeChanged, name, detail)
+    }))
+}

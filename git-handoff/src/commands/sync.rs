@@ -1,0 +1,200 @@
+//! `git handoff sync`.
+
+use gix::ObjectId;
+use hooks::reader::ScopeView;
+use serde_json::{Value, json};
+use store::{
+    line::Relation,
+    ref_store::{RefChange, RefUpdate},
+    scope::ScopeName,
+};
+
+use crate::{
+    context::Context, error::CommandError, exit, remote::Remote, safety, scopes::Scopes, ui::Report,
+};
+
+/// Fetch from the handoff remote and settle what differs
+///
+/// Moves scopes that are behind forward. Where the local line of a scope has diverged from the remote one, the remote
+/// line becomes the scope, and the local state is set aside as a safety record; nothing is lost.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// Name of the remote
+    #[arg(value_name = "REMOTE")]
+    remote: Option<String>,
+}
+
+struct Synced {
+    remote: String,
+    scopes: Vec<(ScopeName, Settled)>,
+}
+
+/// What was done with one scope.
+enum Settled {
+    Same,
+    Ahead,
+    MovedForward,
+    /// The local tip was set aside.
+    SetAside(u64),
+    New,
+}
+
+impl Settled {
+    fn status(&self) -> &'static str {
+        match self {
+            Settled::Same => "same",
+            Settled::Ahead => "ahead",
+            Settled::MovedForward => "moved forward",
+            Settled::SetAside(_) => "set aside",
+            Settled::New => "at the remote",
+        }
+    }
+}
+
+impl Report for Synced {
+    const NAME: &'static str = "sync";
+
+    fn json(&self) -> Value {
+        let scopes: Vec<Value> = self
+            .scopes
+            .iter()
+            .map(|(scope, settled)| {
+                let safety = match settled {
+                    Settled::SetAside(number) => Some(number),
+                    _ => None,
+                };
+                json!({ "scope": scope, "status": settled.status(), "safety": safety })
+            })
+            .collect();
+        json!({ "remote": self.remote, "scopes": scopes })
+    }
+
+    fn text(&self) -> String {
+        let mut text = String::new();
+        for (scope, settled) in &self.scopes {
+            text.push_str(&format!("{scope}: {}", settled.status()));
+            if let Settled::SetAside(number) = settled {
+                text.push_str(&format!(
+                    " as safety record {number}; the remote line is now the scope"
+                ));
+            }
+            text.push('\n');
+        }
+        if self.scopes.is_empty() {
+            text.push_str("no scopes yet\n");
+        }
+        text
+    }
+
+    fn next_commands(&self) -> Vec<Vec<String>> {
+        let mut next = Vec::new();
+        for (_, settled) in &self.scopes {
+            if let Settled::SetAside(number) = settled {
+                let number = number.to_string();
+                next.push(
+                    [
+                        "git",
+                        "handoff",
+                        "restore",
+                        "--safety",
+                        &number,
+                        "--in-place",
+                    ]
+                    .map(String::from)
+                    .into(),
+                );
+            }
+        }
+        if self
+            .scopes
+            .iter()
+            .any(|(_, settled)| matches!(settled, Settled::Ahead))
+        {
+            next.push(["git", "handoff", "push"].map(String::from).into());
+        }
+        next
+    }
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
+    let mut repository = context.repository()?;
+    let remote = Remote::find_or_set_up(context, &mut repository, args.remote.as_deref())?;
+    remote.fetch(&repository, None)?;
+    let mut scopes = Scopes::new(context, &repository);
+    scopes.remote = Some(remote.clone());
+    let mut synced = Synced {
+        remote: remote.name,
+        scopes: Vec::new(),
+    };
+    let mut broken = Vec::new();
+    for scope in scopes
+        .reader()
+        .scopes()
+        .map_err(|error| scopes.explain(error))?
+    {
+        match settle(&scopes, &scope) {
+            Ok(settled) => synced.scopes.push((scope, settled)),
+            Err(error) => {
+                context.ui.warn(
+                    error.code.as_str(),
+                    &format!("scope `{scope}`: {}", error.message),
+                );
+                broken.push(error.code);
+            }
+        }
+    }
+    context.ui.report(&synced)?;
+    Ok(exit::of_all(broken))
+}
+
+fn settle(scopes: &Scopes<'_>, scope: &ScopeName) -> Result<Settled, CommandError> {
+    let (local, remote) = scopes.tips(scope)?;
+    let (Some(local), Some(remote)) = (local, remote) else {
+        // What was never read before is judged before it is believed.
+        scopes.view(scope)?;
+        return Ok(match local {
+            Some(_) => Settled::Ahead,
+            None => Settled::New,
+        });
+    };
+    match store::line::compare(scopes.repository.gix(), local, remote)
+        .map_err(hooks::rejection::Rejection::from)?
+    {
+        Relation::Same => Ok(Settled::Same),
+        Relation::Ahead => Ok(Settled::Ahead),
+        Relation::Behind => {
+            scopes.view(scope)?;
+            Ok(Settled::MovedForward)
+        }
+        Relation::Diverged => set_aside(scopes, scope, local, remote),
+    }
+}
+
+/// Judges the remote line from its start, keeps the local tip, and moves the scope over.
+fn set_aside(
+    scopes: &Scopes<'_>,
+    scope: &ScopeName,
+    local: ObjectId,
+    remote: ObjectId,
+) -> Result<Settled, CommandError> {
+    let repository = scopes.repository;
+    scopes.judge_from_start(scope, remote)?;
+    let number = safety::keep(repository, local)?;
+    let mut updates = vec![RefUpdate {
+        name: scope.to_ref(),
+        change: RefChange::Advance {
+            old: local,
+            new: remote,
+        },
+    }];
+    let mark = repository.find_ref(&scope.to_verified_ref())?;
+    if mark != Some(remote) {
+        updates.push(RefUpdate {
+            name: scope.to_verified_ref(),
+            change: RefChange::from_seen(mark, remote),
+        });
+    }
+    repository.update_refs(&updates)?;
+    let _: ScopeView = scopes.view(scope)?;
+    Ok(Settled::SetAside(number))
+}

@@ -1,0 +1,102 @@
+//! `git handoff uncommit`.
+
+use gix::ObjectId;
+use serde_json::{Value, json};
+use store::{error_code::ErrorCode, line::Relation, scope::ScopeName};
+
+use crate::{
+    context::Context, error::CommandError, exit, safety, scopes::Scopes, ui::Report, writer::Writer,
+};
+
+/// Take back the newest record of a scope, if no remote has seen it
+///
+/// Asks the remote first. The record's state is kept as a safety record.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// The scope; without one, the scope in use here
+    #[arg(value_name = "SCOPE")]
+    scope: Option<ScopeName>,
+}
+
+struct TakenBack {
+    scope: ScopeName,
+    commit: ObjectId,
+    now: Option<ObjectId>,
+    safety: u64,
+}
+
+impl Report for TakenBack {
+    const NAME: &'static str = "uncommit";
+
+    fn json(&self) -> Value {
+        json!({
+            "scope": self.scope,
+            "commit": self.commit.to_string(),
+            "tip": self.now.map(|id| id.to_string()),
+            "safety": self.safety,
+        })
+    }
+
+    fn text(&self) -> String {
+        let now = self.now.map_or_else(
+            || "the scope is gone".into(),
+            |id| format!("the scope is at {id}"),
+        );
+        format!(
+            "took back {}; {now}\nkept as safety record {}\n",
+            self.commit, self.safety
+        )
+    }
+
+    fn next_commands(&self) -> Vec<Vec<String>> {
+        vec![
+            ["git", "handoff", "list", "--safety"]
+                .map(String::from)
+                .into(),
+        ]
+    }
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
+    let repository = context.repository()?;
+    let scopes = Scopes::new(context, &repository);
+    let scope = args.scope.clone().map_or_else(|| scopes.in_use(), Ok)?;
+    if let Some(remote) = &scopes.remote {
+        match remote.fetch(&repository, Some(&scope)) {
+            Err(error) if error.code != ErrorCode::NotFound => {
+                return Err(error.hint(
+                    "a record can be taken back only when the remote says that it has not seen it",
+                ));
+            }
+            _ => {}
+        }
+    }
+    let view = scopes.view(&scope)?;
+    let seen = matches!(view.relation, Some(Relation::Same | Relation::Behind))
+        || view.local != Some(view.tip.id);
+    if seen {
+        let message = format!(
+            "the newest record of scope `{scope}` is at the remote; a record that was seen stays"
+        );
+        return Err(CommandError::new(ErrorCode::NonLinear, message)
+            .subject(scope.as_str())
+            .hint("write another generation instead")
+            .next(&["git", "handoff", "save", scope.as_str()]));
+    }
+    let safety = safety::keep(&repository, view.tip.id)?;
+    let now = view.tip.before();
+    let writer = Writer {
+        repository: &repository,
+        scope: &scope,
+    };
+    // Where the record before is the remote's, the local ref was made for this record alone.
+    let to = now.filter(|now| view.remote != Some(*now) || view.relation.is_some());
+    writer.take_back(view.tip.id, to, now)?;
+    context.ui.report(&TakenBack {
+        scope,
+        commit: view.tip.id,
+        now,
+        safety,
+    })?;
+    Ok(exit::SUCCESS)
+}

@@ -1,0 +1,185 @@
+//! `git handoff verify`.
+
+use hooks::{judge::Judge, policy::Policy, reader::ReadError, rejection::Rejection};
+use serde_json::{Value, json};
+use store::{
+    error_code::ErrorCode,
+    generation::Generation,
+    line,
+    scope::ScopeName,
+    timestamp::Timestamp,
+    verify::{self, Depth, Violation},
+};
+
+use crate::{
+    context::Context,
+    error::CommandError,
+    exit,
+    scopes::{ScopeArg, Scopes},
+    ui::{Report, count, terminal_safe},
+};
+
+/// Check a checkpoint, and the line it stands on
+///
+/// Makes every check again, whatever was found before: the record's shape, canonical bytes, digests, trees, paths and
+/// objects, and the rules between each record of the scope and the next.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// The scope, or one of its generations; without one, the scope in use here
+    #[arg(value_name = "SCOPE[@N]")]
+    scope: Option<ScopeArg>,
+    /// Also compare with the worktree as it is now
+    #[arg(long)]
+    worktree: bool,
+}
+
+struct Verified {
+    scope: ScopeName,
+    generation: Option<Generation>,
+    commit: String,
+    checks: Vec<Check>,
+}
+
+struct Check {
+    name: String,
+    violation: Option<Violation>,
+}
+
+impl Verified {
+    fn codes(&self) -> impl Iterator<Item = ErrorCode> {
+        self.checks
+            .iter()
+            .filter_map(|check| check.violation.as_ref())
+            .map(|violation| violation.code)
+    }
+}
+
+impl Report for Verified {
+    const NAME: &'static str = "verify";
+
+    fn json(&self) -> Value {
+        let checks: Vec<Value> = self
+            .checks
+            .iter()
+            .map(|check| {
+                let violation = check.violation.as_ref();
+                json!({
+                    "name": check.name,
+                    "ok": violation.is_none(),
+                    "code": violation.map(|violation| violation.code),
+                    "artifact": violation.map(|violation| &violation.artifact),
+                    "detail": violation.map(|violation| &violation.detail),
+                })
+            })
+            .collect();
+        json!({
+            "ok": self.codes().next().is_none(),
+            "scope": self.scope,
+            "generation": self.generation,
+            "commit": self.commit,
+            "checks": checks,
+            "untrusted": true,
+        })
+    }
+
+    fn text(&self) -> String {
+        let mut text = String::new();
+        for check in &self.checks {
+            match &check.violation {
+                None => text.push_str(&format!("ok    {}\n", check.name)),
+                Some(violation) => {
+                    let what = terminal_safe(&violation.to_string());
+                    text.push_str(&format!(
+                        "FAIL  {}: {what} [{}]\n",
+                        check.name, violation.code
+                    ));
+                }
+            }
+        }
+        let failed = self.codes().count() as u64;
+        let what = format!("{} at {}", self.scope, self.commit);
+        match failed {
+            0 => text.push_str(&format!("verified {what}\n")),
+            _ => {
+                let findings = count(failed, "finding");
+                text.push_str(&format!("NOT verified {what}: {findings}\n"));
+            }
+        }
+        text
+    }
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
+    let repository = context.repository()?;
+    let scopes = Scopes::new(context, &repository);
+    let scope = match &args.scope {
+        Some(arg) => arg.scope.clone(),
+        None => scopes.in_use()?,
+    };
+    let objects = repository.gix();
+    let tip = scopes.newest_unjudged(&scope)?;
+    let id = match args.scope.as_ref().and_then(|arg| arg.generation) {
+        None => tip,
+        Some(generation) => line::find_generation(objects, tip, generation)
+            .map_err(Rejection::from)?
+            .ok_or_else(|| {
+                CommandError::new(
+                    ErrorCode::NotFound,
+                    format!("scope `{scope}` has no generation {generation}"),
+                )
+            })?,
+    };
+    let verification = verify::record(objects, id, Some(&scope), None, Depth::Objects);
+    let mut checks: Vec<Check> = Vec::new();
+    for check in verification.checks {
+        let name = check.name;
+        if check.violations.is_empty() {
+            checks.push(Check {
+                name: name.into(),
+                violation: None,
+            });
+        }
+        checks.extend(check.violations.into_iter().map(|found| Check {
+            name: name.into(),
+            violation: Some(found),
+        }));
+    }
+    let judge = Judge {
+        objects,
+        policy: Policy::default(),
+        now: Timestamp::now(),
+    };
+    // What is wrong with the line itself comes before what is wrong with where it goes.
+    let line =
+        match (
+            judge.line(&scope, tip, None, None),
+            scopes.reader().look(&scope),
+        ) {
+            (Err(rejection), _) | (Ok(_), Err(ReadError::Rejected(rejection))) => Some(
+                Violation::new(rejection.code, tip.to_string(), rejection.detail),
+            ),
+            (Ok(_), _) => None,
+        };
+    checks.push(Check {
+        name: "line".into(),
+        violation: line,
+    });
+    if let (Some(record), true) = (&verification.record, args.worktree) {
+        checks.push(Check {
+            name: "worktree".into(),
+            violation: super::snapshot::compare(context, &repository, record)?,
+        });
+    }
+    let generation = verification
+        .record
+        .as_ref()
+        .map(|record| record.generation());
+    let verified = Verified {
+        scope,
+        generation,
+        commit: id.to_string(),
+        checks,
+    };
+    context.ui.report(&verified)?;
+    Ok(exit::of_all(verified.codes()))
+}

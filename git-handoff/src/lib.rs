@@ -1,0 +1,25 @@
+//! The commands of `git handoff`: what users and agents type, and what they read.
+
+mod actor;
+mod checkpoint;
+mod cli;
+mod commands;
+mod content;
+mod context;
+mod delivery;
+mod error;
+mod exit;
+mod hooks_cli;
+mod origin;
+mod ownership;
+mod remote;
+mod remote_helper;
+mod safety;
+mod scopes;
+mod state;
+mod ui;
+mod writer;
+
+pub use cli::main;
+pub use hooks_cli::main as hooks;
+pub use remote_helper::main as remote_helper;

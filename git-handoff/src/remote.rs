@@ -1,0 +1,372 @@
+//! The handoff remote: its configuration, and what is fetched from it and pushed to it.
+
+use std::{collections::BTreeMap, process::Stdio};
+
+use gix::bstr::ByteSlice;
+use store::{
+    error_code::ErrorCode,
+    git::{self, GitError},
+    remote_url::{absolute, without_credentials},
+    repository::Repository,
+    scope::ScopeName,
+};
+
+use crate::{context::Context, error::CommandError, origin::Url};
+
+/// Name of the remote where none is given.
+pub(crate) const DEFAULT: &str = "handoff";
+
+/// A configured handoff remote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Remote {
+    pub(crate) name: String,
+}
+
+/// What came of setting up a remote.
+pub(crate) struct Setup {
+    pub(crate) remote: Remote,
+    pub(crate) url: String,
+    /// Whether anything was changed.
+    pub(crate) changed: bool,
+    /// Whether credentials were taken out of the URL.
+    pub(crate) credentials_removed: bool,
+}
+
+/// What came of pushing one scope.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Pushed {
+    /// The remote has it now.
+    Sent,
+    /// The remote had it already.
+    UpToDate,
+    /// It was refused.
+    Refused { code: ErrorCode, message: String },
+}
+
+impl Setup {
+    /// Says where credentials belong, if any were taken out of the URL.
+    pub(crate) fn warn(&self, context: &Context) {
+        if self.credentials_removed {
+            warn_of_removed_credentials(context);
+        }
+    }
+}
+
+/// Says that credentials were taken out of a URL, and where they belong.
+pub(crate) fn warn_of_removed_credentials(context: &Context) {
+    let text = "credentials were taken out of the URL; let Git's credential helper hold them: gitcredentials(7)";
+    context.ui.warn("CREDENTIALS_REMOVED", text);
+}
+
+impl Remote {
+    /// Returns the handoff remote of a repository: the one named, else `handoff`, else the only one of its kind.
+    pub(crate) fn find(repository: &Repository, named: Option<&str>) -> Option<Self> {
+        let config = repository.gix().config_snapshot();
+        let of = |name: &str| {
+            let url = config.string(format!("remote.{name}.url").as_str())?;
+            url.starts_with(b"handoff::")
+                .then(|| Remote { name: name.into() })
+        };
+        if let Some(name) = named {
+            return of(name);
+        }
+        if let Some(remote) = of(DEFAULT) {
+            return Some(remote);
+        }
+        let mut all = repository
+            .gix()
+            .remote_names()
+            .into_iter()
+            .filter_map(|name| of(&name.to_str_lossy()));
+        match (all.next(), all.next()) {
+            (Some(only), None) => Some(only),
+            _ => None,
+        }
+    }
+
+    /// Returns the handoff remote, and sets it up from `origin` where there is none.
+    pub(crate) fn find_or_set_up(
+        context: &Context,
+        repository: &mut Repository,
+        named: Option<&str>,
+    ) -> Result<Self, CommandError> {
+        if let Some(remote) = Self::find(repository, named) {
+            return Ok(remote);
+        }
+        if let Some(name) = named.filter(|name| *name != DEFAULT) {
+            let message = format!("there is no handoff remote `{name}`");
+            return Err(CommandError::new(ErrorCode::NotFound, message)
+                .subject(name)
+                .next(&["git", "handoff", "init", "--remote", name]));
+        }
+        let setup = Self::set_up(repository, DEFAULT, None)?;
+        *repository = context.repository()?;
+        context.ui.note(&format!(
+            "set up remote `{}` at {}",
+            setup.remote.name, setup.url
+        ));
+        setup.warn(context);
+        Ok(setup.remote)
+    }
+
+    /// Configures a remote: its URL is the one given, else `handoff.remote`, else that of `origin`.
+    pub(crate) fn set_up(
+        repository: &Repository,
+        name: &str,
+        url: Option<&str>,
+    ) -> Result<Setup, CommandError> {
+        let valid = gix::remote::name::validated(name).is_ok() && !name.contains('/');
+        if !valid {
+            return Err(CommandError::new(
+                ErrorCode::Usage,
+                format!("`{name}` is no name for a remote"),
+            ));
+        }
+        let config = repository.gix().config_snapshot();
+        let key = |field: &str| format!("remote.{name}.{field}");
+        let existing = config
+            .string(key("url").as_str())
+            .map(|url| url.to_string());
+        if let Some(existing) = existing
+            .as_deref()
+            .filter(|existing| !existing.starts_with("handoff::"))
+        {
+            let shown = git::without_credentials(existing);
+            let message = format!("the remote `{name}` exists and is no handoff remote: {shown}");
+            return Err(CommandError::new(ErrorCode::Usage, message)
+                .hint("give another name with --remote"));
+        }
+        let origin = config
+            .string("remote.origin.url")
+            .map(|url| url.to_string());
+        let wanted = url
+            .map(String::from)
+            .or(repository.config("handoff.remote"))
+            .or(match &existing {
+                Some(_) => None,
+                None => origin,
+            });
+        let wanted = match (wanted, &existing) {
+            (Some(wanted), _) => wanted,
+            (None, Some(existing)) => existing.clone(),
+            (None, None) => {
+                let message =
+                    "there is no URL for the handoff remote: no `origin`, and none was given";
+                return Err(CommandError::new(ErrorCode::Usage, message)
+                    .next(&["git", "handoff", "init", "<url>"]));
+            }
+        };
+        let inner = Url::parse(&wanted)?;
+        let inner = inner.inner();
+        let base = repository.worktree().unwrap_or(repository.common_dir());
+        let bare = without_credentials(inner.into());
+        let clean = absolute(bare.as_bstr(), base).to_string();
+        let full = format!("handoff::{clean}");
+        let settings = [
+            ("url", full.clone()),
+            (
+                "fetch",
+                format!("+refs/handoff/*:refs/handoff-remote/{name}/*"),
+            ),
+            ("push", "refs/handoff/*:refs/handoff/*".to_owned()),
+            ("tagOpt", "--no-tags".to_owned()),
+            ("skipFetchAll", "true".to_owned()),
+        ];
+        let mut changed = false;
+        for (field, value) in &settings {
+            let key = key(field);
+            let current = config.string(key.as_str());
+            if current.is_none_or(|current| current.as_slice() != value.as_bytes()) {
+                repository
+                    .git()
+                    .output(["config", "--local", "--replace-all", &key, value])?;
+                changed = true;
+            }
+        }
+        let credentials_removed = bare != inner;
+        Ok(Setup {
+            remote: Remote { name: name.into() },
+            url: full,
+            changed,
+            credentials_removed,
+        })
+    }
+
+    /// Fetches every scope, or one, into `refs/handoff-remote/<name>/`.
+    pub(crate) fn fetch(
+        &self,
+        repository: &Repository,
+        scope: Option<&ScopeName>,
+    ) -> Result<(), CommandError> {
+        let name = &self.name;
+        let refspec = match scope {
+            None => format!("+refs/handoff/*:refs/handoff-remote/{name}/*"),
+            Some(scope) => format!("+refs/handoff/{scope}:refs/handoff-remote/{name}/{scope}"),
+        };
+        let args = [
+            "-c",
+            "core.hooksPath=/dev/null",
+            "fetch",
+            "-q",
+            "--no-tags",
+            "--no-write-fetch-head",
+            "--recurse-submodules=no",
+            "--no-auto-maintenance",
+        ];
+        let mut args: Vec<&str> = args.into();
+        args.extend([name.as_str(), refspec.as_str()]);
+        match repository.git().output(args) {
+            Ok(_) => Ok(()),
+            Err(GitError::Failed { message, .. })
+                if message.contains("couldn't find remote ref") =>
+            {
+                let what =
+                    scope.map_or_else(String::new, |scope| format!("scope `{scope}` is not at "));
+                Err(CommandError::new(
+                    ErrorCode::NotFound,
+                    format!("{what}the remote `{name}`"),
+                ))
+            }
+            Err(GitError::Failed { message, .. })
+                if message.contains("No space left on device") =>
+            {
+                let message =
+                    format!("what the remote `{name}` sent could not be written: {message}");
+                Err(CommandError::new(ErrorCode::Io, message)
+                    .hint("make room on the disk, then run the command again"))
+            }
+            Err(GitError::Failed { message, .. }) => {
+                let message = format!("the remote `{name}` could not be read: {message}");
+                Err(CommandError::new(ErrorCode::Unreachable, message)
+                    .hint("see that the URL is right and the server can be reached")
+                    .next(&["git", "ls-remote", name]))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Pushes scopes, each from its local ref; what Git reports is returned scope by scope.
+    ///
+    /// # Errors
+    ///
+    /// `UNREACHABLE` where there was no report: nobody knows then what the remote has.
+    pub(crate) fn push(
+        &self,
+        repository: &Repository,
+        scopes: &[ScopeName],
+    ) -> Result<BTreeMap<ScopeName, Pushed>, CommandError> {
+        let refspecs = scopes
+            .iter()
+            .map(|scope| format!("refs/handoff/{scope}:refs/handoff/{scope}"));
+        let mut args: Vec<String> = [
+            "push",
+            "--porcelain",
+            "--no-follow-tags",
+            "--recurse-submodules=no",
+            "--no-signed",
+        ]
+        .map(String::from)
+        .into();
+        args.push(self.name.clone());
+        args.extend(refspecs);
+        let mut command = repository.git().command(&args);
+        command.stdin(Stdio::null());
+        let output = git::run(command, &[])?;
+        let report = report(&output.stdout.to_str_lossy());
+        if report.is_empty() {
+            let message = match git::failure("push".into(), &output) {
+                GitError::Failed { message, .. } => message,
+                other => other.to_string(),
+            };
+            let message = format!("the remote `{}` gave no answer: {message}", self.name);
+            return Err(CommandError::new(ErrorCode::Unreachable, message)
+                .hint("see that the server can be reached, then push again: what it has, it has")
+                .next(&["git", "handoff", "push"]));
+        }
+        Ok(report)
+    }
+}
+
+/// Reads the answer of `git push --porcelain`, git-push(1): `<flag> TAB <from>:<to> TAB <summary> (<reason>)`.
+fn report(text: &str) -> BTreeMap<ScopeName, Pushed> {
+    let mut report = BTreeMap::new();
+    for line in text.lines() {
+        let mut fields = line.splitn(3, '\t');
+        let (Some(flag), Some(refs), Some(summary)) = (fields.next(), fields.next(), fields.next())
+        else {
+            continue;
+        };
+        let scope = refs
+            .rsplit(':')
+            .next()
+            .and_then(|name| ScopeName::from_ref(name.into()).ok());
+        let Some(scope) = scope else {
+            continue;
+        };
+        let outcome = match flag {
+            "=" => Pushed::UpToDate,
+            "!" => refusal(summary),
+            _ => Pushed::Sent,
+        };
+        report.insert(scope, outcome);
+    }
+    report
+}
+
+/// Takes code and words out of `[remote rejected] (CODE: words)`; Git's own reasons become codes.
+fn refusal(summary: &str) -> Pushed {
+    let reason = summary
+        .split_once('(')
+        .map_or(summary, |(_, reason)| reason.trim_end_matches(')'));
+    let coded = reason.split_once(": ").and_then(|(code, words)| {
+        let code = ErrorCode::ALL.iter().find(|known| known.as_str() == code)?;
+        Some((*code, words.to_owned()))
+    });
+    let lost = [
+        "fetch first",
+        "stale info",
+        "non-fast-forward",
+        "failed to update ref",
+        "already exists",
+        "cannot lock",
+    ];
+    let (code, message) = coded.unwrap_or_else(|| {
+        let lost = lost.iter().any(|text| summary.contains(text));
+        let code = if lost {
+            ErrorCode::CasConflict
+        } else {
+            ErrorCode::GitFailed
+        };
+        (code, format!("the remote refused it: {summary}"))
+    });
+    Pushed::Refused { code, message }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_carry_their_code() {
+        let text = "To x\n!\trefs/handoff/a:refs/handoff/a\t[remote rejected] (NOT_OWNER: ann has it)\n\
+                    *\trefs/handoff/b:refs/handoff/b\t[new reference]\n\
+                    !\trefs/handoff/c:refs/handoff/c\t[rejected] (fetch first)\nDone\n";
+        let report = report(text);
+        let of = |scope: &str| report[&scope.parse::<ScopeName>().unwrap()].clone();
+        assert_eq!(
+            of("a"),
+            Pushed::Refused {
+                code: ErrorCode::NotOwner,
+                message: "ann has it".into()
+            }
+        );
+        assert_eq!(of("b"), Pushed::Sent);
+        assert!(matches!(
+            of("c"),
+            Pushed::Refused {
+                code: ErrorCode::CasConflict,
+                ..
+            }
+        ));
+    }
+}

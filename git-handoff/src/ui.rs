@@ -1,0 +1,216 @@
+//! Everything that is printed: data on standard output, all else on standard error.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use store::contract::message;
+
+use crate::error::CommandError;
+
+/// How results are printed.
+pub(crate) struct Ui {
+    json: bool,
+    quiet: bool,
+}
+
+/// A result that a command prints, in one of two forms.
+pub(crate) trait Report {
+    /// Name in `format`: `handoff-cli.<name>.v1`.
+    const NAME: &'static str;
+
+    /// Returns the fields of the document, without `format` and `nextCommands`.
+    fn json(&self) -> Value;
+
+    /// Returns the text form, lines that end in line feeds.
+    fn text(&self) -> String;
+
+    /// Returns commands that lead on.
+    fn next_commands(&self) -> Vec<Vec<String>> {
+        Vec::new()
+    }
+}
+
+impl Ui {
+    pub(crate) fn new(json: bool, quiet: bool) -> Self {
+        Ui { json, quiet }
+    }
+
+    /// Tells whether documents are asked for.
+    pub(crate) fn is_json(&self) -> bool {
+        self.json
+    }
+
+    /// Prints the result of a command.
+    pub(crate) fn report<R: Report>(&self, report: &R) -> io::Result<()> {
+        let next = report.next_commands();
+        if self.json {
+            return self.line(&document(R::NAME, report.json(), Some(&next)));
+        }
+        let mut text = report.text();
+        if !next.is_empty() && !self.quiet {
+            text.push_str("next:\n");
+            for command in &next {
+                text.push_str(&format!("  {}\n", shell_line(command)));
+            }
+        }
+        self.raw(text.as_bytes())
+    }
+
+    /// Prints one line of a result that has one document a line.
+    pub(crate) fn row<R: Report>(&self, row: &R) -> io::Result<()> {
+        if self.json {
+            self.line(&document(R::NAME, row.json(), None))
+        } else {
+            self.raw(row.text().as_bytes())
+        }
+    }
+
+    /// Prints bytes as they are.
+    pub(crate) fn raw(&self, bytes: &[u8]) -> io::Result<()> {
+        let mut out = anstream::stdout().lock();
+        out.write_all(bytes)?;
+        out.flush()
+    }
+
+    fn line(&self, value: &Value) -> io::Result<()> {
+        self.raw(format!("{value}\n").as_bytes())
+    }
+
+    /// Tells something on standard error that no result holds.
+    pub(crate) fn note(&self, text: &str) {
+        if !self.quiet {
+            text.lines().for_each(|line| self.say(&terminal_safe(line)));
+        }
+    }
+
+    /// Warns, quiet or not.
+    pub(crate) fn warn(&self, code: &str, text: &str) {
+        self.say(&format!("warning: {code}: {}", terminal_safe(text)));
+    }
+
+    fn say(&self, text: &str) {
+        // Standard error may be closed; there is nobody left to tell.
+        let _ = writeln!(anstream::stderr(), "{text}");
+    }
+
+    /// Prints an error: as a document on standard output, or in words on standard error.
+    pub(crate) fn error(&self, error: &CommandError) {
+        if self.json {
+            let mut value = Map::new();
+            value.insert("code".into(), error.code.as_str().into());
+            value.insert("message".into(), error.message.clone().into());
+            value.insert(
+                "hint".into(),
+                (!error.hints.is_empty())
+                    .then(|| error.hints.join("\n"))
+                    .into(),
+            );
+            value.insert("subject".into(), error.subject.clone().into());
+            value.insert("errors".into(), to_value(&error.errors));
+            let _ = self.line(&document(
+                "error",
+                Value::Object(value),
+                Some(&error.next_commands),
+            ));
+            return;
+        }
+        self.say(&format!(
+            "error: {} [{}]",
+            terminal_safe(&error.message),
+            error.code
+        ));
+        // A single one is named by the message already.
+        let single = error.errors.len() == 1;
+        let details = error.errors.iter().filter(|_| !single);
+        for detail in details.filter(|detail| !error.message.contains(&detail.message)) {
+            self.say(&format!(
+                "  {}: {}",
+                detail.code,
+                terminal_safe(&detail.message)
+            ));
+        }
+        for hint in &error.hints {
+            self.say(&format!("hint: {}", terminal_safe(hint)));
+        }
+        for command in &error.next_commands {
+            self.say(&format!("  {}", shell_line(command)));
+        }
+    }
+}
+
+/// Makes a value of something whose serialisation cannot fail.
+pub(crate) fn to_value<T: Serialize>(value: &T) -> Value {
+    serde_json::to_value(value).expect("documents have text keys and finite numbers")
+}
+
+fn document(name: &str, body: Value, next_commands: Option<&[Vec<String>]>) -> Value {
+    let mut document = Map::new();
+    document.insert("format".into(), format!("handoff-cli.{name}.v1").into());
+    if let Value::Object(fields) = body {
+        document.extend(fields);
+    }
+    if let Some(next) = next_commands {
+        document.insert("nextCommands".into(), to_value(&next));
+    }
+    Value::Object(document)
+}
+
+/// Writes a number with the noun that it counts.
+pub(crate) fn count(number: u64, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+/// Writes a command as one would type it.
+pub(crate) fn shell_line(command: &[String]) -> String {
+    let quote = |word: &String| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=@%+,^~".contains(c);
+        if !word.is_empty() && word.chars().all(plain) {
+            word.clone()
+        } else {
+            format!("'{}'", terminal_safe(word).replace('\'', "'\\''"))
+        }
+    };
+    command.iter().map(quote).collect::<Vec<_>>().join(" ")
+}
+
+/// Makes text of others safe for a terminal: control characters and what steers the direction or hides text
+/// become visible escapes; line feeds and tabs too.
+pub(crate) fn terminal_safe(text: &str) -> String {
+    let hidden = message::is_control;
+    if !text.chars().any(hidden) {
+        return text.into();
+    }
+    text.chars()
+        .map(|c| {
+            if hidden(c) {
+                c.escape_unicode().to_string()
+            } else {
+                c.to_string()
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_of_others_cannot_steer_a_terminal() {
+        assert_eq!(
+            terminal_safe("a\u{1b}[31mb\u{202e}c\nd"),
+            "a\\u{1b}[31mb\\u{202e}c\\u{a}d"
+        );
+    }
+
+    #[test]
+    fn commands_are_quoted_as_one_types_them() {
+        let words = ["git", "handoff", "save", "-m", "it's half done"].map(String::from);
+        assert_eq!(
+            shell_line(&words),
+            r"git handoff save -m 'it'\''s half done'"
+        );
+    }
+}
