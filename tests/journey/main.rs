@@ -1,0 +1,47 @@
+//! What users and servers see: journeys through the real executables, with real Git.
+
+#[cfg(test)]
+mod accepting;
+#[cfg(test)]
+mod capturing;
+#[cfg(test)]
+mod credentials;
+#[cfg(test)]
+mod crowds;
+#[cfg(test)]
+mod failing;
+#[cfg(test)]
+mod guarded;
+#[cfg(test)]
+mod hand_over;
+#[cfg(test)]
+mod interrupting;
+#[cfg(test)]
+mod other_clients;
+#[cfg(test)]
+mod parking;
+#[cfg(test)]
+mod people;
+#[cfg(test)]
+mod racing;
+#[cfg(test)]
+mod readme;
+#[cfg(test)]
+mod real_size;
+#[cfg(test)]
+mod repositories;
+#[cfg(test)]
+mod servers;
+#[cfg(test)]
+mod start;
+#[cfg(test)]
+mod state;
+#[cfg(test)]
+mod syncing;
+#[cfg(test)]
+mod tampering;
+#[cfg(test)]
+mod transports;
+#[cfg(test)]
+#[path = "../world/mod.rs"]
+mod world;

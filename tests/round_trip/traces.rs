@@ -1,0 +1,40 @@
+//! What a run leaves behind that was stopped.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Child, Command},
+};
+
+/// Kills a run, with all that it has started.
+pub(crate) fn kill_group(child: &Child) {
+    let group = format!("-{}", child.id());
+    let killed = Command::new("kill").args(["-KILL", "--", &group]).output();
+    assert!(killed.is_ok());
+}
+
+/// Returns the temporary files and locks below a directory.
+pub(crate) fn leftovers(dir: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    add(dir, &mut found);
+    found.sort();
+    found
+}
+
+fn add(dir: &Path, found: &mut Vec<PathBuf>) {
+    let Ok(entries) = fs::read_dir(dir) else {
+        return;
+    };
+    for entry in entries.map_while(Result::ok) {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let is_temporary = name.starts_with("tmp_")
+            || name.starts_with(".tmp")
+            || name.starts_with(".handoff-")
+            || name.ends_with(".lock");
+        if is_temporary {
+            found.push(entry.path());
+        } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            add(&entry.path(), found);
+        }
+    }
+}

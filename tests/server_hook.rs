@@ -1,0 +1,24 @@
+//! What a server with the hook takes and refuses: pushes with plain Git, of records written with plumbing.
+
+#[cfg(test)]
+#[path = "world/mod.rs"]
+mod world;
+
+#[cfg(test)]
+#[path = "world/records.rs"]
+mod records;
+
+#[cfg(test)]
+mod server_hook {
+    mod acceptance;
+    mod documents;
+    mod history;
+    mod hostile;
+    mod installation;
+    mod namespace;
+    mod parts;
+    mod policy;
+    mod quarantine;
+    mod races;
+    mod served;
+}
