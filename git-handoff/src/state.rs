@@ -106,8 +106,9 @@ impl State {
         let folder = path.parent().unwrap_or(repository.git_dir());
         fs::create_dir_all(folder)?;
         // One writer at a time, so that what one that was killed has left is written over.
-        let lock = File::open(folder)?;
-        lock.lock()?;
+        let alone = File::open(repository.git_dir())?;
+        // Where the file system has no locks, it is as good as it gets.
+        let _ = alone.lock();
         let new = path.with_extension("json.new");
         fs::write(&new, serde_json::to_vec_pretty(self)?)?;
         fs::rename(&new, &path)

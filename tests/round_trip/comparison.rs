@@ -81,7 +81,7 @@ fn add_empty_directories(
             continue;
         }
         let name = path.strip_prefix(top).unwrap().as_os_str();
-        let ignored = ["check-ignore", "-q", "--"].map(OsStr::new);
+        let ignored = ["check-ignore", "-q", "--no-index", "--"].map(OsStr::new);
         let ignored = world.git(top, ignored.into_iter().chain([name]));
         if ignored.exit_code() != Some(0) {
             let name = name.as_bytes().escape_ascii();

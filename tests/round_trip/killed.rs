@@ -159,8 +159,12 @@ fn a_save_that_is_killed_changes_nothing_of_the_users_and_the_next_completes() {
         scene.world.handoff(&scene.work, ["save", "demo"]).ok();
         scene.is_sound(&scene.work);
         let left = leftovers(&scene.work.join(".git"));
-        assert!(left.is_empty(), "round {round}: {left:?}");
+        // One stays where nothing was left to be written; the next pack takes it away.
+        assert!(left.len() <= 1, "round {round}: {left:?}");
     }
+    scene.edit(rounds() + 1);
+    scene.world.handoff(&scene.work, ["save", "demo"]).ok();
+    assert_eq!(leftovers(&scene.work.join(".git")), Vec::<PathBuf>::new());
     eprintln!("{} rounds, {locks} locks of Git's left", rounds());
 }
 

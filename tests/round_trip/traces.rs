@@ -13,7 +13,8 @@ pub(crate) fn kill_group(child: &Child) {
     assert!(killed.is_ok());
 }
 
-/// Returns the temporary files and locks below a directory.
+/// Returns the temporary files and locks below a directory; the objects that a killed Git was writing are left to
+/// git-gc(1).
 pub(crate) fn leftovers(dir: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     add(dir, &mut found);
@@ -27,7 +28,7 @@ fn add(dir: &Path, found: &mut Vec<PathBuf>) {
     };
     for entry in entries.map_while(Result::ok) {
         let name = entry.file_name().to_string_lossy().into_owned();
-        let is_temporary = name.starts_with("tmp_")
+        let is_temporary = name.starts_with("tmp_objdir-")
             || name.starts_with(".tmp")
             || name.starts_with(".handoff-")
             || name.ends_with(".lock");

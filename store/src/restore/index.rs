@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    fs::{File, OpenOptions},
+    fs::OpenOptions,
     io::{self, BufWriter, Write},
     os::unix::fs::{OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
@@ -120,36 +120,38 @@ impl NewIndex {
             .dangerously_push_entry(stat, item.id, bits, mode, item.path.as_bstr());
     }
 
-    /// Replaces the index file by rename, under its lock.
+    /// Replaces the index file by rename, under its lock; one run at a time.
     ///
     /// `seen` is what [`IndexSeen::unlocked`] gave before anything was changed.
     pub(super) fn write(self, path: &Path, seen: &IndexSeen) -> Result<(), RestoreError> {
-        let lock_path = lock_of(path);
-        let lock = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o666)
-            .open(&lock_path);
-        let lock = lock.map_err(|source| match source.kind() {
-            io::ErrorKind::AlreadyExists => RestoreError::Locked(lock_path.clone()),
-            _ => io_error(&lock_path)(source),
-        })?;
-        let written = self.write_locked(path, lock, seen);
-        let moved =
-            written.and_then(|()| std::fs::rename(&lock_path, path).map_err(io_error(path)));
-        moved.inspect_err(|_| drop(std::fs::remove_file(&lock_path)))
+        let (new, lock) = (new_of(path), lock_of(path));
+        let written = self.write_new(path, &new);
+        let moved = written.and_then(|()| {
+            take_lock(&new, &lock)?;
+            let replaced = match IndexSeen::now(path)? == *seen {
+                true => std::fs::rename(&lock, path).map_err(io_error(path)),
+                false => Err(RestoreError::IndexChanged(path.into())),
+            };
+            replaced.inspect_err(|_| drop(std::fs::remove_file(&lock)))
+        });
+        // It is the index by another name now, or of no use.
+        let _ = std::fs::remove_file(&new);
+        moved
     }
 
-    fn write_locked(self, path: &Path, lock: File, seen: &IndexSeen) -> Result<(), RestoreError> {
-        if IndexSeen::now(path)? != *seen {
-            return Err(RestoreError::IndexChanged(path.into()));
-        }
+    /// Writes the index beside its place.
+    fn write_new(self, path: &Path, new: &Path) -> Result<(), RestoreError> {
+        // Never written over: what a run that was killed has left may be the index by another name.
+        let _ = std::fs::remove_file(new);
+        let mut options = OpenOptions::new();
+        let file = options.write(true).create_new(true).mode(0o666).open(new);
+        let file = file.map_err(io_error(new))?;
         if let Ok(before) = std::fs::metadata(path) {
             let mode = before.permissions().mode() & 0o777;
-            lock.set_permissions(std::fs::Permissions::from_mode(mode))
+            file.set_permissions(std::fs::Permissions::from_mode(mode))
                 .map_err(io_error(path))?;
         }
-        let mut out = BufWriter::with_capacity(64 << 10, lock);
+        let mut out = BufWriter::with_capacity(64 << 10, file);
         let file = gix::index::File::from_state(self.entries, path);
         file.write_to(&mut out, gix::index::write::Options::default())
             .map_err(|source| index_error(path, source))?;
@@ -165,6 +167,9 @@ impl IndexSeen {
     /// Looks at the index file, which no other process may be writing.
     pub(super) fn unlocked(path: &Path) -> Result<Self, RestoreError> {
         let lock = lock_of(path);
+        if is_left_behind(&lock, &new_of(path)) {
+            std::fs::remove_file(&lock).map_err(io_error(&lock))?;
+        }
         if lock.symlink_metadata().is_ok() {
             return Err(RestoreError::Locked(lock));
         }
@@ -188,9 +193,41 @@ impl IndexSeen {
 
 /// Returns the lock file of an index, gitformat-index(5).
 fn lock_of(path: &Path) -> PathBuf {
-    let mut lock = path.as_os_str().to_owned();
-    lock.push(".lock");
-    lock.into()
+    beside(path, ".lock")
+}
+
+/// Returns where a new index is written before it takes the place of the old one.
+fn new_of(path: &Path) -> PathBuf {
+    beside(path, ".handoff")
+}
+
+fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(end);
+    name.into()
+}
+
+/// Makes the new index the lock file by another name, so that a lock that is left behind can be told from others'.
+fn take_lock(new: &Path, lock: &Path) -> Result<(), RestoreError> {
+    let taken = match std::fs::hard_link(new, lock) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            // Not every file system has links.
+            let made = OpenOptions::new().write(true).create_new(true).open(lock);
+            made.and_then(|_| std::fs::rename(new, lock))
+        }
+        taken => taken,
+    };
+    taken.map_err(|source| match source.kind() {
+        io::ErrorKind::AlreadyExists => RestoreError::Locked(lock.into()),
+        _ => io_error(lock)(source),
+    })
+}
+
+/// Tells whether a run that was killed has left the lock.
+fn is_left_behind(lock: &Path, new: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let id = |path: &Path| std::fs::symlink_metadata(path).map(|about| (about.dev(), about.ino()));
+    matches!((id(lock), id(new)), (Ok(lock), Ok(new)) if lock == new)
 }
 
 /// Reads the index file back and computes the tree of its staged entries, those to be added left out.

@@ -76,6 +76,15 @@ impl Marker {
         Ok(())
     }
 
+    /// Keeps other runs from the same worktree until the answer is dropped, where the file system has locks.
+    pub(super) fn lock(&self) -> Result<fs::File, RestoreError> {
+        let dir = self.path.parent().unwrap_or(&self.path);
+        let dir = fs::create_dir_all(dir).and_then(|()| fs::File::open(dir));
+        let dir = dir.map_err(|error| self.failed(error))?;
+        let _ = dir.lock();
+        Ok(dir)
+    }
+
     /// Returns when the marker was set, as the system stamps files.
     pub(super) fn time(&self) -> Result<(i64, i64), RestoreError> {
         let stat = rustix::fs::stat(&self.path).map_err(|error| self.failed(error.into()))?;

@@ -166,6 +166,7 @@ pub fn checkout<'a>(
     let marker = Marker::of(repository.git_dir());
     let interrupted = marker.read()?;
     let head = HeadChange::decide(repository, state, &place)?;
+    let _alone = marker.lock()?;
     let seen = IndexSeen::unlocked(repository.index_path())?;
     let laid = match &mut place {
         Place::NewRepository | Place::NewWorktree => {
