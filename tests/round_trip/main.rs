@@ -15,4 +15,6 @@ mod no_room;
 #[cfg(test)]
 mod property;
 #[cfg(test)]
+mod submodule;
+#[cfg(test)]
 mod traces;

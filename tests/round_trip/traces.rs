@@ -3,14 +3,26 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::{Child, Command},
+    process::Command,
 };
 
 /// Kills a run, with all that it has started.
-pub(crate) fn kill_group(child: &Child) {
-    let group = format!("-{}", child.id());
+pub(crate) fn kill_group(leader: u32) {
+    let group = format!("-{leader}");
     let killed = Command::new("kill").args(["-KILL", "--", &group]).output();
     assert!(killed.is_ok());
+}
+
+/// Waits until all that a killed run has started is done.
+pub(crate) fn wait_for_group(leader: u32) {
+    let group = format!("-{leader}");
+    let is_there = || {
+        let asked = Command::new("kill").args(["-0", "--", &group]).output();
+        asked.is_ok_and(|asked| asked.status.success())
+    };
+    while is_there() {
+        std::thread::yield_now();
+    }
 }
 
 /// Returns the temporary files and locks below a directory; the objects that a killed Git was writing are left to

@@ -166,6 +166,24 @@ fn the_file_that_a_killed_run_was_writing_is_removed() {
 }
 
 #[test]
+fn the_index_lock_that_a_killed_run_left_is_taken_away() {
+    let producer = producer_of_many();
+    let record = producer.kept_record();
+    let repository = producer.repository();
+    let git_dir = producer.path().join(".git");
+    fs::write(git_dir.join("index.handoff"), "half").unwrap();
+    fs::hard_link(git_dir.join("index.handoff"), git_dir.join("index.lock")).unwrap();
+
+    let mut capture = || Ok(captured(&producer));
+    let place = Place::InPlace(&mut capture);
+    restore::checkout(&repository, &record, place, Flagging::WhereEqual).unwrap();
+
+    assert!(!git_dir.join("index.lock").exists());
+    assert!(!git_dir.join("index.handoff").exists());
+    producer.git(&["status"]);
+}
+
+#[test]
 #[ignore = "run in a process of its own by other tests"]
 fn child_restores_in_place() {
     let producer = Producer::at(std::env::var_os("CHILD_PRODUCER").unwrap().into());
