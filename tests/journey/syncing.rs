@@ -1,6 +1,9 @@
 //! Lines that differ from the remote's are settled, and what no remote has seen can be taken back.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use crate::{
     people::{self, error_code, server_and_clone},
@@ -55,8 +58,9 @@ fn a_line_that_diverged_is_set_aside_and_nothing_is_lost() {
     let shown = |dir| world.handoff(dir, ["show", "work", "--json"]).ok().json();
     assert_eq!(shown(&two)["commit"], shown(&one)["commit"]);
     insta::assert_snapshot!(world.handoff(&two, ["list", "--safety"]).ok().stdout(), @"1	2025-01-06T09:03:00Z	two 2");
-    // The remote's state, and one's own again.
+    // The remote's state, beside which a file stays that no restore put there, and one's own again.
     world.handoff(&two, ["restore", "work", "--in-place"]).ok();
+    fs::remove_file(two.join("two.txt")).unwrap();
     Worktree::of(&world, &one).assert_same(&Worktree::of(&world, &two));
     world
         .handoff(&two, ["restore", "--safety", "1", "--in-place"])
