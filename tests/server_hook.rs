@@ -14,7 +14,10 @@ mod server_hook {
     mod documents;
     mod history;
     mod hostile;
+    mod identity;
     mod installation;
+    mod limits;
+    mod modes;
     mod namespace;
     mod parts;
     mod policy;

@@ -114,7 +114,10 @@ fn pre_receive() -> ExitCode {
         now: Timestamp::now(),
     };
     match pre_receive::run(&input, &surroundings) {
-        Answer::Pass => ExitCode::from(exit::SUCCESS),
+        Answer::Pass(lines) => {
+            say(&lines);
+            ExitCode::from(exit::SUCCESS)
+        }
         Answer::Refuse(lines) => {
             say(&lines);
             ExitCode::from(exit::FAILURE)
@@ -131,8 +134,7 @@ fn object_directories() -> ObjectDirectories {
 
 /// Writes lines to standard error, which Git sends to the pusher.
 fn say(lines: &[String]) {
-    let mut text = lines.join("\n");
-    text.push('\n');
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
     // Whoever pushed may have gone; what counts is the exit status.
     let _ = io::stderr().write_all(text.as_bytes());
 }

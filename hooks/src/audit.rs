@@ -11,7 +11,7 @@ use gix::{ObjectId, bstr::BStr};
 use serde::Serialize;
 use store::{error_code::ErrorCode, timestamp::Timestamp};
 
-use crate::server_dir::ServerDir;
+use crate::{mode::Mode, server_dir::ServerDir};
 
 /// Name of the log below the hook's directory.
 pub const FILE_NAME: &str = "audit.jsonl";
@@ -29,6 +29,10 @@ pub struct Judgement<'a> {
     pub new: ObjectId,
     /// The authenticated user, where `handoff.identityEnv` names a variable.
     pub identity: Option<&'a str>,
+    /// Whether somebody else's records were pushed, by one who may.
+    pub relayed: bool,
+    /// How strictly it was judged.
+    pub mode: Mode,
     /// What came of it.
     pub outcome: Outcome,
     /// How long it took.
@@ -42,6 +46,8 @@ pub enum Outcome {
     Good,
     /// Every rule was kept, but another ref of the push was refused.
     Held,
+    /// A rule was broken that is in shadow.
+    WouldRefuse(ErrorCode),
     /// A rule was broken.
     Refused(ErrorCode),
 }
@@ -55,6 +61,8 @@ struct Line<'a> {
     old: String,
     new: String,
     identity: Option<&'a str>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    relayed: bool,
     mode: &'static str,
     outcome: &'static str,
     code: Option<ErrorCode>,
@@ -67,6 +75,7 @@ impl Judgement<'_> {
         let (outcome, code) = match self.outcome {
             Outcome::Good => ("good", None),
             Outcome::Held => ("held", Some(ErrorCode::Held)),
+            Outcome::WouldRefuse(code) => ("would-refuse", Some(code)),
             Outcome::Refused(code) => ("refused", Some(code)),
         };
         Line {
@@ -75,7 +84,8 @@ impl Judgement<'_> {
             old: self.old.to_string(),
             new: self.new.to_string(),
             identity: self.identity,
-            mode: "enforce",
+            relayed: self.relayed,
+            mode: self.mode.as_str(),
             outcome,
             code,
             duration_ms: (self.duration.as_secs_f64() * 1e5).round() / 100.0,

@@ -27,8 +27,18 @@ pub struct Judge<'a> {
     pub now: Timestamp,
 }
 
-/// What is asked after each record: the record, and how many are left.
-pub type Watch<'w> = dyn FnMut(&VerifiedRecord, usize) -> Result<(), Rejection> + 'w;
+/// A record that was found good.
+pub struct Found<'r> {
+    /// The record before; `None` at the start of the line.
+    pub before: Option<&'r VerifiedRecord>,
+    /// The record.
+    pub record: &'r VerifiedRecord,
+    /// How many records of the line are left.
+    pub left: usize,
+}
+
+/// What is asked after each record.
+pub type Watch<'w> = dyn FnMut(Found<'_>) -> Result<(), Rejection> + 'w;
 
 /// A line of records of which every one was judged.
 pub struct JudgedLine {
@@ -63,12 +73,12 @@ impl Judge<'_> {
         trusted: Option<ObjectId>,
         scopes: impl FnOnce() -> Result<Vec<ScopeName>, Rejection>,
     ) -> Result<JudgedLine, Rejection> {
-        self.change_watched(name, change, trusted, scopes, &mut |_, _| Ok(()))
+        self.change_watched(name, change, trusted, scopes, &mut |_| Ok(()))
     }
 
     /// Judges a change of a ref as [`Judge::change`] does, and asks `watch` after each record that was found good.
     ///
-    /// `watch` is given the record and the number of records that are left; what it refuses is refused.
+    /// What `watch` refuses is refused.
     ///
     /// # Errors
     ///
@@ -108,7 +118,7 @@ impl Judge<'_> {
         old: Option<ObjectId>,
         trusted: Option<ObjectId>,
     ) -> Result<JudgedLine, Rejection> {
-        self.line_watched(scope, tip, old, trusted, &mut |_, _| Ok(()))
+        self.line_watched(scope, tip, old, trusted, &mut |_| Ok(()))
     }
 
     fn line_watched(
@@ -158,7 +168,11 @@ impl Judge<'_> {
             };
             rules::judge(&step)?;
             rules::code_history::rule(self.objects, before.as_ref(), &after)?;
-            watch(&after, left)?;
+            watch(Found {
+                before: before.as_ref(),
+                record: &after,
+                left,
+            })?;
             before = Some(after);
         }
         let new_records = walk.records.iter().rev().copied().collect();

@@ -4,8 +4,10 @@
 //! every reader that meets a record for the first time.
 
 pub mod audit;
+mod config_files;
 pub mod install;
 pub mod judge;
+pub mod mode;
 pub mod policy;
 pub mod pre_receive;
 pub mod quarantine;
@@ -13,3 +15,4 @@ pub mod reader;
 pub mod rejection;
 pub mod rules;
 pub mod server_dir;
+mod share;

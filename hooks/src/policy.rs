@@ -1,7 +1,8 @@
 //! What a repository's operator has set.
 
-use gix::bstr::ByteSlice;
 use store::contract::check;
+
+use crate::config_files::{ConfigFiles, SettingError};
 
 /// Settings that the rules look at; `handoff.*` in Git's configuration files.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,74 +34,16 @@ impl Default for Policy {
     }
 }
 
-/// Says that a setting makes no sense.
-#[derive(Debug, thiserror::Error)]
-#[error("the setting {key} has the value `{value}`, which is not {expected}")]
-pub struct PolicyError {
-    /// Name of the setting.
-    pub key: &'static str,
-    /// What it is set to.
-    pub value: String,
-    /// What it can be.
-    pub expected: &'static str,
-}
-
 impl Policy {
-    /// Reads the settings of a repository, from files only: what the environment sets may come from a pusher.
-    ///
-    /// # Errors
-    ///
-    /// Where a setting makes no sense; a policy that cannot be read must not be taken for none.
-    pub fn read(repository: &gix::Repository) -> Result<Self, PolicyError> {
-        let mut policy = Policy {
-            unknown_kinds: UnknownKinds::Listed(all_from_files(repository, "handoff.recordKind")),
-            ..Policy::default()
-        };
-        if let Some(value) = from_files(repository, "handoff.requireAccept") {
-            policy.require_accept = boolean("handoff.requireAccept", &value)?;
-        }
-        if let Some(value) = from_files(repository, "handoff.maxAcceptFor") {
-            policy.max_accept_seconds = duration_seconds(&value).ok_or(PolicyError {
-                key: "handoff.maxAcceptFor",
-                value,
-                expected: "a duration such as 30d, 12h or 90m",
-            })?;
-        }
-        Ok(policy)
-    }
-}
-
-/// Returns a setting as the configuration files give it; the empty text where it stands without `=`.
-pub(crate) fn from_files(repository: &gix::Repository, key: &str) -> Option<String> {
-    let config = repository.config_snapshot();
-    let value = config
-        .plumbing()
-        .string_implicit_filter(key, is_of_a_file)?;
-    Some(value.unwrap_or_default().to_str_lossy().into_owned())
-}
-
-fn all_from_files(repository: &gix::Repository, key: &str) -> Vec<String> {
-    let config = repository.config_snapshot();
-    let values = config.plumbing().strings_filter(key, is_of_a_file);
-    let values = values.into_iter().flatten();
-    values
-        .map(|value| value.to_str_lossy().into_owned())
-        .collect()
-}
-
-fn is_of_a_file(meta: &gix::config::file::Metadata) -> bool {
-    meta.path.is_some()
-}
-
-fn boolean(key: &'static str, value: &str) -> Result<bool, PolicyError> {
-    match value.to_ascii_lowercase().as_str() {
-        "" | "true" | "yes" | "on" | "1" => Ok(true),
-        "false" | "no" | "off" | "0" => Ok(false),
-        _ => Err(PolicyError {
-            key,
-            value: value.into(),
-            expected: "true or false",
-        }),
+    pub(crate) fn read(files: &ConfigFiles<'_>) -> Result<Self, SettingError> {
+        let default = Policy::default();
+        let expected = "a duration such as 30d, 12h or 90m";
+        let max_accept = files.read("handoff.maxAcceptFor", expected, duration_seconds)?;
+        Ok(Policy {
+            require_accept: files.boolean("handoff.requireAccept")?.unwrap_or_default(),
+            max_accept_seconds: max_accept.unwrap_or(default.max_accept_seconds),
+            unknown_kinds: UnknownKinds::Listed(files.all("handoff.recordKind")),
+        })
     }
 }
 
@@ -119,4 +62,29 @@ pub fn duration_seconds(text: &str) -> Option<i64> {
         .all(|b| b.is_ascii_digit())
         .then(|| number.parse().ok())??;
     number.checked_mul(seconds).filter(|seconds| *seconds > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_duration_is_a_number_and_a_unit() {
+        assert_eq!(duration_seconds("2d"), Some(172_800));
+        assert_eq!(duration_seconds("3h"), Some(10_800));
+        assert_eq!(duration_seconds("5m"), Some(300));
+        assert_eq!(duration_seconds("1s"), Some(1));
+        for text in [
+            "",
+            "d",
+            "0d",
+            "-1d",
+            "+1d",
+            "1",
+            "1w",
+            "9223372036854775807d",
+        ] {
+            assert_eq!(duration_seconds(text), None, "{text}");
+        }
+    }
 }

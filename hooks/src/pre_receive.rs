@@ -3,12 +3,15 @@
 //! Git refuses the whole push where one ref is refused. Whatever goes wrong in here refuses the handoff refs: a
 //! push that was not judged is never let in.
 
+mod content;
+mod guard;
 mod identity;
 mod mark;
 mod namesakes;
 mod report;
 mod server;
 mod settings;
+mod signature;
 mod update;
 mod worker;
 
@@ -17,13 +20,15 @@ use std::{ffi::OsString, io, path::PathBuf};
 use gix::bstr::BString;
 use store::{error_code::ErrorCode, timestamp::Timestamp};
 
-pub use identity::Pusher;
-pub use server::Server;
+pub use content::{Limits, NewFile};
+pub use identity::{Authorship, IdentityPolicy, MapLine, Pusher};
+pub use server::{Decision, Server, Verdict};
 pub use settings::Settings;
 pub use update::{Update, UpdateError};
 
 use crate::{
     audit::{self, Judgement, Outcome},
+    mode::Mode,
     quarantine::ObjectDirectories,
     rejection::Rejection,
     rules::namespace,
@@ -44,12 +49,12 @@ pub struct Surroundings {
     pub now: Timestamp,
 }
 
-/// What the hook answers.
+/// What the hook answers; the lines go to standard error.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Answer {
-    /// The push may go on.
-    Pass,
-    /// It may not; the lines say why, and go to standard error.
+    /// The push may go on; the lines say what would be refused were it enforced.
+    Pass(Vec<String>),
+    /// It may not; the lines say why.
     Refuse(Vec<String>),
 }
 
@@ -68,51 +73,74 @@ pub fn run(input: &[u8], surroundings: &Surroundings) -> Answer {
         .into_iter()
         .partition(|update| namespace::is_judged(update.name.as_ref()));
     if ours.is_empty() {
-        return Answer::Pass;
+        return Answer::Pass(Vec::new());
     }
     let mut work = worker::judge(&ours, surroundings);
     if let Err(error) = log(&ours, &work, surroundings) {
         let detail = format!("the audit log cannot be written: {error}");
-        for one in work.judged.iter_mut().filter(|one| one.verdict.is_ok()) {
-            one.verdict = Err(Rejection::new(ErrorCode::Io, detail.clone()));
+        for one in &mut work.judged {
+            if one.verdict == Verdict::Good {
+                let rejection = Rejection::new(ErrorCode::Io, detail.clone());
+                one.verdict = match one.mode {
+                    Mode::Shadow => Verdict::WouldRefuse(rejection),
+                    _ => Verdict::Refused(rejection),
+                };
+            }
         }
     }
     answer(&ours, &work, &others)
 }
 
 fn answer(ours: &[Update], work: &Work, others: &[Update]) -> Answer {
-    let (mut refused, mut good) = (Vec::new(), Vec::new());
+    let (mut refused, mut in_shadow, mut good) = (Vec::new(), Vec::new(), Vec::new());
     for (update, one) in ours.iter().zip(&work.judged) {
         match &one.verdict {
-            Ok(()) => good.push(update),
-            Err(rejection) => refused.push((update, rejection)),
+            Verdict::Refused(rejection) => refused.push((update, rejection)),
+            Verdict::WouldRefuse(rejection) => {
+                in_shadow.extend(report::in_shadow(update, rejection));
+                good.push(update);
+            }
+            Verdict::Good | Verdict::Unjudged => good.push(update),
         }
     }
     if refused.is_empty() {
-        return Answer::Pass;
+        return Answer::Pass(in_shadow);
     }
     good.extend(others);
-    Answer::Refuse(report::lines(&refused, &good))
+    let mut lines = report::lines(&refused, &good);
+    lines.extend(in_shadow);
+    Answer::Refuse(lines)
 }
 
 fn log(ours: &[Update], work: &Work, surroundings: &Surroundings) -> io::Result<()> {
-    let all_good = work.judged.iter().all(|one| one.verdict.is_ok());
+    let is_refused = |one: &worker::Judged| matches!(one.verdict, Verdict::Refused(_));
+    let none_refused = !work.judged.iter().any(is_refused);
     let judgements: Vec<Judgement<'_>> = ours
         .iter()
         .zip(&work.judged)
-        .map(|(update, one)| Judgement {
-            time: surroundings.now,
-            name: update.name.as_ref(),
-            old: update.old,
-            new: update.new,
-            identity: work.user.as_deref(),
-            outcome: match &one.verdict {
-                Ok(()) if all_good => Outcome::Good,
-                Ok(()) => Outcome::Held,
-                Err(rejection) => Outcome::Refused(rejection.code),
-            },
-            duration: one.duration,
+        .filter_map(|(update, one)| {
+            let outcome = match &one.verdict {
+                Verdict::Unjudged => return None,
+                Verdict::Refused(rejection) => Outcome::Refused(rejection.code),
+                _ if !none_refused => Outcome::Held,
+                Verdict::Good => Outcome::Good,
+                Verdict::WouldRefuse(rejection) => Outcome::WouldRefuse(rejection.code),
+            };
+            Some(Judgement {
+                time: surroundings.now,
+                name: update.name.as_ref(),
+                old: update.old,
+                new: update.new,
+                identity: work.user.as_deref(),
+                relayed: one.relayed,
+                mode: one.mode,
+                outcome,
+                duration: one.duration,
+            })
         })
         .collect();
+    if judgements.is_empty() {
+        return Ok(());
+    }
     audit::append(&ServerDir::of(&surroundings.git_dir), &judgements)
 }

@@ -66,6 +66,21 @@ impl ServerDir {
         Ok(made)
     }
 
+    /// Makes a temporary file in the directory.
+    ///
+    /// # Errors
+    ///
+    /// Where it cannot be made.
+    pub(crate) fn temporary(&self) -> io::Result<tempfile::NamedTempFile> {
+        self.make(&self.path)?;
+        tempfile::NamedTempFile::new_in(&self.path)
+    }
+
+    /// Gives a file the access rights of the repository's files, and none to others.
+    pub(crate) fn share_in_group(&self, file: &File) -> io::Result<()> {
+        file.set_permissions(Permissions::from_mode(self.mode & 0o660))
+    }
+
     /// Gives a file the access rights of the repository's files.
     pub(crate) fn share(&self, file: &File) -> io::Result<()> {
         file.set_permissions(Permissions::from_mode(self.mode & 0o666))

@@ -24,6 +24,11 @@ impl Digest {
     pub fn from_sha256(bytes: [u8; 32]) -> Self {
         Digest(bytes)
     }
+
+    /// Returns the 32 bytes.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
 }
 
 impl fmt::Display for Digest {

@@ -10,8 +10,16 @@ fn a_setting_that_makes_no_sense_refuses() {
     let served = Served::new();
     let first = served.records().first("x");
     for (key, value) in [
-        ("handoff.mode", "shadow"),
+        ("handoff.mode", "strict"),
         ("handoff.mode", "Enforce"),
+        ("handoff.handoff.v1.mode", "on"),
+        ("handoff.enforcePercent", "101"),
+        ("handoff.enforcePercent", "-1"),
+        ("handoff.requireSigned", "maybe"),
+        ("handoff.maxRefs", "many"),
+        ("handoff.maxFileBytes", "1 MB"),
+        ("handoff.maxTotalBytes", "-1"),
+        ("handoff.identityScope", "some"),
         ("handoff.deadline", "soon"),
         ("handoff.requireAccept", "perhaps"),
         ("handoff.maxAcceptFor", "30"),

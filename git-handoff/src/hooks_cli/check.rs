@@ -36,7 +36,8 @@ pub(super) fn run(args: &Args, printer: &Printer) -> Result<u8, CommandError> {
     };
     let git_dir = PathBuf::from(repository.git_dir());
     let server = Server::open(&git_dir, &ObjectDirectories::default(), Timestamp::now())?;
-    let judged = server.judge(&update, &BTreeSet::new(), &mut |_, _| Ok(()));
+    let mode = server.settings().modes.of_known();
+    let judged = server.judge(mode, &update, &BTreeSet::new(), &mut |_| Ok(()));
     let name = terminal_safe(&args.name);
     let (text, records, refused) = match &judged {
         Ok(line) => {
@@ -54,6 +55,7 @@ pub(super) fn run(args: &Args, printer: &Printer) -> Result<u8, CommandError> {
         "ref": args.name,
         "old": update.old.to_string(),
         "new": update.new.to_string(),
+        "mode": mode.as_str(),
         "ok": refused.is_none(),
         "code": refused.map(|rejection| rejection.code),
         "message": refused.map(|rejection| &rejection.detail),

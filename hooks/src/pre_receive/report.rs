@@ -26,6 +26,16 @@ pub(super) fn lines(refused: &[(&Update, &Rejection)], good: &[&Update]) -> Vec<
     lines
 }
 
+/// Returns the lines for a ref that would be refused were the rules enforced.
+pub(super) fn in_shadow(update: &Update, rejection: &Rejection) -> Vec<String> {
+    let mut lines = rejection.lines(&update.name);
+    if let Some(first) = lines.first_mut() {
+        // Not the form of a refusal: what reads these lines must not take it for one.
+        *first = first.replacen("handoff: ", "handoff: would refuse: ", 1);
+    }
+    lines
+}
+
 fn held(update: &Update, because: &BString) -> Vec<String> {
     Rejection::new(ErrorCode::Held, format!("refused together with {because}")).lines(&update.name)
 }

@@ -10,8 +10,8 @@ use std::{
 use gix::ObjectId;
 use store::{error_code::ErrorCode, scope::ScopeName};
 
-use super::{Server, Surroundings, Update};
-use crate::rejection::Rejection;
+use super::{Server, Surroundings, Update, Verdict};
+use crate::{mode::Mode, rejection::Rejection, rules::namespace};
 
 /// How long it may take until the settings, and the deadline in them, are read.
 const OPENING: Duration = Duration::from_secs(60);
@@ -20,13 +20,16 @@ const STACK_BYTES: usize = 8 << 20;
 
 /// A judgement of one ref, and how long it took.
 pub(super) struct Judged {
-    pub(super) verdict: Result<(), Rejection>,
+    pub(super) mode: Mode,
+    pub(super) verdict: Verdict,
+    pub(super) relayed: bool,
     pub(super) duration: Duration,
 }
 
 /// What came of a push.
-#[derive(Default)]
 pub(super) struct Work {
+    /// The mode of the server; until it is known, the one that is assumed.
+    pub(super) mode: Mode,
     /// The judgements, in the order of the refs.
     pub(super) judged: Vec<Judged>,
     /// The authenticated user, where one is known.
@@ -37,6 +40,7 @@ pub(super) struct Work {
 enum Message {
     /// The settings are read.
     Opened {
+        mode: Mode,
         deadline: Duration,
         user: Option<String>,
     },
@@ -52,7 +56,7 @@ enum Message {
 pub(super) fn judge(updates: &[Update], surroundings: &Surroundings) -> Work {
     let started = Instant::now();
     let (sender, receiver) = channel();
-    let mut work = Work::default();
+    let mut work = Work::new();
     let thread = thread::Builder::new()
         .name("judge".into())
         .stack_size(STACK_BYTES);
@@ -62,16 +66,36 @@ pub(super) fn judge(updates: &[Update], surroundings: &Surroundings) -> Work {
         Err(error) => Some(super::server::failed(&error)),
     };
     if let Some(rejection) = rejection {
-        let left = updates.len() - work.judged.len();
-        work.judged.extend((0..left).map(|_| Judged {
-            verdict: Err(rejection.clone()),
-            duration: started.elapsed(),
+        let left = &updates[work.judged.len()..];
+        let (mode, duration) = (work.mode, started.elapsed());
+        work.judged.extend(left.iter().map(|update| Judged {
+            mode,
+            verdict: unfinished(mode, update, rejection.clone()),
+            relayed: false,
+            duration,
         }));
     }
     work
 }
 
+/// What becomes of a ref that was not judged to its end. In shadow, a new scope takes nothing away; of the others
+/// nobody has seen whether they take back an accept.
+fn unfinished(mode: Mode, update: &Update, rejection: Rejection) -> Verdict {
+    match mode {
+        Mode::Shadow if update.old.is_null() => Verdict::WouldRefuse(rejection),
+        _ => Verdict::Refused(rejection),
+    }
+}
+
 impl Work {
+    fn new() -> Self {
+        Work {
+            mode: Mode::Enforce,
+            judged: Vec::new(),
+            user: None,
+        }
+    }
+
     /// Takes in what the thread tells until it ends; returns the rejection of the refs that are not judged, if some
     /// are not.
     fn collect(
@@ -91,9 +115,10 @@ impl Work {
             let all = self.judged.len() == count;
             match message {
                 Ok(Message::Opened {
+                    mode,
                     deadline: set,
                     user,
-                }) => (deadline, self.user) = (set, user),
+                }) => (self.mode, deadline, self.user) = (mode, set, user),
                 Ok(Message::Record { id, left }) => last = Some((id, left)),
                 Ok(Message::Judged(judged)) => {
                     self.judged.push(judged);
@@ -139,30 +164,40 @@ fn run(updates: &[Update], surroundings: &Surroundings, sender: &Sender<Message>
         &surroundings.objects,
         surroundings.now,
     );
-    let server = match opened.and_then(|server| server.identify(surroundings.variable)) {
-        Ok(server) => server,
+    let server = match opened {
+        Ok(server) => server.with_environment(surroundings.variable),
         Err(rejection) => return tell(Message::Failed(rejection)),
     };
+    let mode = server.settings().modes.general;
     tell(Message::Opened {
+        mode,
         deadline: server.deadline(),
         user: server.user().map(ToOwned::to_owned),
     });
+    if mode.refuses()
+        && let Err(rejection) = server.settings().limits.judge_count(updates.len())
+    {
+        return tell(Message::Failed(rejection));
+    }
     let mut created: BTreeSet<ScopeName> = BTreeSet::new();
     for update in updates {
         let started = Instant::now();
-        let verdict = server.judge(update, &created, &mut |record, left| {
+        let decision = server.decide(update, &created, &mut |found| {
             tell(Message::Record {
-                id: record.id,
-                left,
+                id: found.record.id,
+                left: found.left,
             });
             Ok(())
         });
-        if let Ok(line) = &verdict {
+        if decision.verdict == Verdict::Good {
             server.remember(update);
-            created.extend(update.old.is_null().then(|| line.tip.scope().clone()));
+            let scope = namespace::scope_of(update.name.as_ref()).ok();
+            created.extend(scope.filter(|_| update.old.is_null()));
         }
         tell(Message::Judged(Judged {
-            verdict: verdict.map(|_| ()),
+            mode: decision.mode,
+            verdict: decision.verdict,
+            relayed: decision.relayed,
             duration: started.elapsed(),
         }));
     }
@@ -178,6 +213,7 @@ mod tests {
 
     fn opened(seconds: u64) -> Message {
         Message::Opened {
+            mode: Mode::Enforce,
             deadline: Duration::from_secs(seconds),
             user: None,
         }
@@ -185,7 +221,9 @@ mod tests {
 
     fn good() -> Message {
         Message::Judged(Judged {
-            verdict: Ok(()),
+            mode: Mode::Enforce,
+            verdict: Verdict::Good,
+            relayed: false,
             duration: Duration::ZERO,
         })
     }
@@ -204,7 +242,7 @@ mod tests {
         ] {
             sender.send(message).unwrap();
         }
-        let mut work = Work::default();
+        let mut work = Work::new();
         let rejection = work.collect(&receiver, 2, Instant::now()).unwrap();
         assert_eq!(work.judged.len(), 1);
         assert_eq!(rejection.code, ErrorCode::LimitExceeded);
@@ -218,7 +256,7 @@ mod tests {
         sender.send(opened(3600)).unwrap();
         sender.send(good()).unwrap();
         drop(sender);
-        let mut work = Work::default();
+        let mut work = Work::new();
         let rejection = work.collect(&receiver, 2, Instant::now()).unwrap();
         assert_eq!(
             (work.judged.len(), rejection.code),
@@ -232,6 +270,24 @@ mod tests {
         sender.send(opened(3600)).unwrap();
         sender.send(good()).unwrap();
         drop(sender);
-        assert_eq!(Work::default().collect(&receiver, 1, Instant::now()), None);
+        assert_eq!(Work::new().collect(&receiver, 1, Instant::now()), None);
+    }
+
+    #[test]
+    fn what_was_not_judged_is_refused_but_for_a_new_scope_in_shadow() {
+        let null = ObjectId::null(gix::hash::Kind::Sha1);
+        let outcome = |mode, old| {
+            let update = Update {
+                old,
+                new: id("2"),
+                name: "refs/handoff/x".into(),
+            };
+            unfinished(mode, &update, fault())
+        };
+        let refused = Verdict::Refused(fault());
+        assert_eq!(outcome(Mode::Shadow, null), Verdict::WouldRefuse(fault()));
+        assert_eq!(outcome(Mode::Shadow, id("1")), refused);
+        assert_eq!(outcome(Mode::Enforce, null), refused);
+        assert_eq!(outcome(Mode::Freeze, null), refused);
     }
 }
