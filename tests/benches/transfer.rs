@@ -1,0 +1,187 @@
+//! Sending and fetching one new checkpoint, over a path and over `git://`.
+
+use std::{
+    cell::Cell,
+    net::{TcpListener, TcpStream},
+    path::{Path, PathBuf},
+    process::{Child, Command},
+    time::{Duration, Instant},
+};
+
+use crate::{
+    generate,
+    report::Group,
+    rows::{Goal, Row, pair},
+    stage::Stage,
+};
+
+/// A `git daemon` that takes pushes; ends when dropped.
+struct Daemon {
+    child: Child,
+    port: u16,
+}
+
+impl Daemon {
+    fn start(stage: &Stage) -> Self {
+        let free = TcpListener::bind("127.0.0.1:0").expect("there is a free port");
+        let port = free.local_addr().expect("it is bound").port();
+        drop(free);
+        let root = stage.path("");
+        let child = stage
+            .command("git", &root)
+            .args([
+                "daemon",
+                "--export-all",
+                "--enable=receive-pack",
+                "--reuseaddr",
+            ])
+            .args(["--listen=127.0.0.1", &format!("--port={port}")])
+            .arg(format!("--base-path={}", root.display()))
+            .spawn()
+            .expect("Git can be started");
+        let start = Instant::now();
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            assert!(
+                start.elapsed() < Duration::from_secs(10),
+                "git daemon does not answer"
+            );
+            std::thread::yield_now();
+        }
+        Daemon { child, port }
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        // It is gone already where this fails.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+pub(crate) fn run(quick: bool) -> Group {
+    let stage = Stage::new();
+    let daemon = Daemon::start(&stage);
+    let rounds = if quick { 3 } else { 41 };
+    let mut rows = Vec::new();
+    for transport in ["path", "git"] {
+        let url = |name: &str| match transport {
+            "path" => stage.path(name).display().to_string(),
+            _ => format!("git://127.0.0.1:{}/{name}", daemon.port),
+        };
+        let writer = generate::project(&stage, &format!("writer-{transport}"), 1_000);
+        let [ours, theirs] = ["ours", "theirs"].map(|side| {
+            let name = format!("{side}-{transport}.git");
+            let bare = ["clone", "-q", "--bare"].map(String::from);
+            let from = writer.display().to_string();
+            stage.git(
+                &stage.path(""),
+                bare.into_iter().chain([from, name.clone()]),
+            );
+            name
+        });
+        stage.git(&writer, ["remote", "add", "origin", &url(&ours)]);
+        stage.git(&writer, ["handoff", "init", "-q"]);
+        let next = |round: usize| {
+            generate::edit(&writer, 5, round);
+            stage.git(&writer, ["handoff", "save", "bench", "-q", "-m", "Measure"]);
+        };
+        let name = "refs/handoff/bench:refs/handoff/bench";
+        let direct = url(&theirs);
+        rows.push(push(
+            &stage,
+            &writer,
+            transport,
+            rounds,
+            next,
+            &["git", "push", "-q", &direct, name],
+        ));
+        rows.push(fetch(
+            &stage,
+            &writer,
+            transport,
+            rounds,
+            [&url(&ours), &direct],
+            next,
+            name,
+        ));
+    }
+    Group {
+        title: "Transfer",
+        about: "One new checkpoint with five edited files, in a repository of 1,000 files. Each side has a server \
+                repository of its own.",
+        rows,
+        notes: Vec::new(),
+    }
+}
+
+fn push(
+    stage: &Stage,
+    writer: &Path,
+    transport: &str,
+    rounds: usize,
+    next: impl Fn(usize),
+    plain: &[&str],
+) -> Row {
+    let saved = Cell::new(None);
+    let side = |words: &[&str], round: usize| -> Command {
+        if saved.replace(Some(round)) != Some(round) {
+            next(round);
+        }
+        stage.measured(writer, words)
+    };
+    pair(
+        &format!("`git push handoff`, {transport}"),
+        Goal::Times(1.10),
+        rounds,
+        Box::new(|round| side(&["git", "push", "-q", "handoff"], round)),
+        (
+            "`git push` of the same ref",
+            Box::new(|round| side(plain, round)),
+        ),
+    )
+}
+
+fn fetch(
+    stage: &Stage,
+    writer: &Path,
+    transport: &str,
+    rounds: usize,
+    urls: [&str; 2],
+    next: impl Fn(usize),
+    name: &str,
+) -> Row {
+    let reader = |side: &str, url: &str| -> PathBuf {
+        let dir = stage.path(&format!("{side}-reader-{transport}"));
+        let to = dir.display().to_string();
+        stage.git(&stage.path(""), ["clone", "-q", url, &to]);
+        dir
+    };
+    let ours = reader("our", urls[0]);
+    stage.git(&ours, ["handoff", "init", "-q"]);
+    let theirs = reader("their", urls[1]);
+    stage.git(&theirs, ["config", "remote.plain.url", urls[1]]);
+    let refspec = "+refs/handoff/*:refs/handoff-remote/handoff/*";
+    stage.git(&theirs, ["config", "remote.plain.fetch", refspec]);
+    stage.git(&theirs, ["config", "remote.plain.tagOpt", "--no-tags"]);
+    let sent = Cell::new(None);
+    let side = |dir: &Path, remote: &str, round: usize| -> Command {
+        if sent.replace(Some(round)) != Some(round) {
+            next(1_000 + round);
+            for url in urls {
+                stage.git(writer, ["push", "-q", url, name]);
+            }
+        }
+        stage.measured(dir, ["git", "fetch", "-q", remote])
+    };
+    pair(
+        &format!("`git fetch handoff`, {transport}"),
+        Goal::Times(1.05),
+        rounds,
+        Box::new(|round| side(&ours, "handoff", round)),
+        (
+            "`git fetch` of the same refs",
+            Box::new(|round| side(&theirs, "plain", round)),
+        ),
+    )
+}
