@@ -2,26 +2,35 @@
 
 use std::{
     fs,
-    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
 
-use gix::bstr::{BString, ByteSlice};
+use gix::bstr::ByteSlice;
 use hooks::rejection::Rejection;
 use store::{
+    credentials::Credentials,
     error_code::ErrorCode,
-    git::{self, GitError},
+    git::{self, Git, GitError},
     remote_url::without_credentials,
     repository::Repository,
-    restore::{self, Flagging, Place, RestoreError, Restored},
+    restore::{self, Flagging, Place, RestoreError, Restored, Staging},
     scope::{RECORDS, ScopeName},
     verify::{self, Depth, VerifiedRecord},
 };
 
-use crate::{context::Context, error::CommandError, remote, scopes::ambiguous};
+use crate::{
+    context::Context,
+    error::CommandError,
+    remote::{self, Remote},
+    scopes::ambiguous,
+};
 
-/// URL of a repository, without `handoff::` in front.
-pub(crate) struct Url(String);
+/// URL of a repository, without `handoff::` in front and without credentials, which stand beside it.
+pub(crate) struct Url {
+    inner: String,
+    credentials: Option<Credentials>,
+    had_credentials: bool,
+}
 
 impl Url {
     pub(crate) fn parse(text: &str) -> Result<Self, CommandError> {
@@ -33,19 +42,35 @@ impl Url {
                 format!("`{shown}` is no URL of a Git repository"),
             ));
         }
-        Ok(Url(inner.into()))
+        let clean = without_credentials(inner.into()).to_string();
+        Ok(Url {
+            had_credentials: clean != inner,
+            credentials: Credentials::of(inner.into()),
+            inner: clean,
+        })
     }
 
     /// Returns the URL as Git takes it.
     pub(crate) fn inner(&self) -> &str {
-        &self.0
+        &self.inner
+    }
+
+    /// Tells whether credentials were taken out of it.
+    pub(crate) fn had_credentials(&self) -> bool {
+        self.had_credentials
+    }
+
+    /// Returns Git, apart from every repository, with the credentials of the URL.
+    fn git(&self, context: &Context) -> Git {
+        let git = context.git(&context.dir).apart();
+        git.with_credentials(self.credentials.clone())
     }
 }
 
 /// Returns the only scope at a URL.
 pub(crate) fn only_scope(context: &Context, url: &Url) -> Result<ScopeName, CommandError> {
-    let git = context.git(&context.dir).apart();
-    let listed = git
+    let listed = url
+        .git(context)
         .output(["ls-remote", "--refs", url.inner(), "refs/handoff/*"])
         .map_err(unreachable)?;
     let names = listed
@@ -77,11 +102,10 @@ impl NewRepository {
     /// After any other error what was begun is left, for a second run to complete.
     pub(crate) fn fill(
         &self,
-        repository: &Repository,
         record: &VerifiedRecord,
         flagging: Flagging,
     ) -> Result<Restored, CommandError> {
-        let restored = restore::checkout(repository, record, Place::NewRepository, flagging);
+        let restored = restore::checkout(&self.repository, record, Place::NewRepository, flagging);
         Ok(restored.inspect_err(|error| {
             let at_fault = matches!(
                 error.code(),
@@ -105,7 +129,7 @@ impl NewRepository {
     }
 }
 
-/// Clones the repository at a URL with one scope, without checking anything out.
+/// Clones the repository at a URL with one scope, without checking anything out, and sets up the handoff remote.
 ///
 /// An interrupted restore into the directory is taken up again.
 pub(crate) fn clone(
@@ -120,12 +144,12 @@ pub(crate) fn clone(
             made: None,
         });
     }
-    let made = refuse_entries(dir)?;
+    let staging = Staging::begin(dir)?;
+    let made = staging.made();
     let tracking = scope
         .to_remote_ref(remote::DEFAULT)
         .expect("the default remote has a valid name");
     let refspec = format!("remote.origin.fetch=+{RECORDS}{scope}:{tracking}");
-    let git = context.git(&context.dir).apart();
     let args = [
         "-c",
         "core.hooksPath=/dev/null",
@@ -136,25 +160,11 @@ pub(crate) fn clone(
         "-c",
     ];
     let mut args: Vec<std::ffi::OsString> = args.map(Into::into).into();
-    args.extend([refspec.into(), "--".into(), url.inner().into(), dir.into()]);
-    if let Err(error) = git.output(&args) {
-        if made == Made::New {
-            let _ = fs::remove_dir_all(dir);
-        }
-        return Err(match error {
-            GitError::Failed { ref message, .. }
-                if message.contains("couldn't find remote ref") =>
-            {
-                CommandError::new(
-                    ErrorCode::NotFound,
-                    format!("there is no scope `{scope}` at the remote"),
-                )
-                .subject(scope.as_str())
-            }
-            error => unreachable(error),
-        });
-    }
-    let repository = context.repository_at(dir)?;
+    let into = staging.path().into();
+    args.extend([refspec.into(), "--".into(), url.inner().into(), into]);
+    let cloned = url.git(context).output(&args);
+    cloned.map_err(|error| not_read(error, scope))?;
+    let repository = context.repository_at(staging.path())?;
     // The refspec was for this fetch alone: `origin` is for branches.
     let heads = "+refs/heads/*:refs/remotes/origin/*";
     repository.git().output([
@@ -164,19 +174,29 @@ pub(crate) fn clone(
         "remote.origin.fetch",
         heads,
     ])?;
-    let recorded = repository.config("remote.origin.url").unwrap_or_default();
-    let clean = without_credentials(recorded.as_str().into()).to_string();
-    if clean != recorded {
-        repository
-            .git()
-            .output(["config", "--local", "remote.origin.url", &clean])?;
+    Remote::set_up(&repository, remote::DEFAULT, None)?;
+    if url.had_credentials {
         remote::warn_of_removed_credentials(context);
     }
-    restore::begin(&repository)?;
+    staging.finish()?;
     Ok(NewRepository {
-        repository,
-        made: Some(made.part_of(dir)),
+        repository: context.repository_at(dir)?,
+        made: Some(made),
     })
+}
+
+/// Says why a scope could not be brought here.
+fn not_read(error: GitError, scope: &ScopeName) -> CommandError {
+    match error {
+        GitError::Failed { ref message, .. } if message.contains("couldn't find remote ref") => {
+            CommandError::new(
+                ErrorCode::NotFound,
+                format!("there is no scope `{scope}` at the remote"),
+            )
+            .subject(scope.as_str())
+        }
+        error => unreachable(error),
+    }
 }
 
 /// Makes a repository of its own with the commits of a record, and the remotes of this one.
@@ -186,25 +206,29 @@ pub(crate) fn copy(
     record: &VerifiedRecord,
     dir: &Path,
 ) -> Result<NewRepository, CommandError> {
-    let made = match restore::is_begun(dir) {
-        true => None,
-        false => Some(refuse_entries(dir)?.part_of(dir)),
-    };
-    let target = restore::init(dir, repository.hash_kind())?;
-    let target = NewRepository {
-        repository: target,
-        made,
-    };
     let (name, mark) = (record.scope().to_ref(), record.scope().to_verified_ref());
     let commits = [(record.id, name), (record.id, mark)];
-    if let Err(error) = restore::copy_objects(repository, &target.repository, &commits) {
-        target.discard();
-        return Err(incomplete(repository, record, error));
+    let fill = |target: &Repository| {
+        let copied = restore::copy_objects(repository, target, &commits);
+        copied.map_err(|error| incomplete(repository, record, error))
+    };
+    if restore::is_begun(dir) {
+        let target = context.repository_at(dir)?;
+        fill(&target)?;
+        return Ok(NewRepository {
+            repository: target,
+            made: None,
+        });
     }
-    restore::copy_remotes(repository, &target.repository)?;
+    let staging = Staging::begin(dir)?;
+    let made = Some(staging.made());
+    let target = staging.init(repository.hash_kind())?;
+    fill(&target)?;
+    restore::copy_remotes(repository, &target)?;
+    staging.finish()?;
     Ok(NewRepository {
         repository: context.repository_at(dir)?,
-        ..target
+        made,
     })
 }
 
@@ -229,44 +253,6 @@ fn incomplete(
         "{}: restore it from where the objects are, with --from <url>",
         made.message
     ))
-}
-
-/// What of a directory is ours.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Made {
-    New,
-    WasThere,
-}
-
-impl Made {
-    /// Returns what is removed where nothing comes of it.
-    fn part_of(self, dir: &Path) -> PathBuf {
-        match self {
-            Made::New => dir.to_owned(),
-            Made::WasThere => dir.join(".git"),
-        }
-    }
-}
-
-fn refuse_entries(dir: &Path) -> Result<Made, CommandError> {
-    let entries = match fs::read_dir(dir) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Made::New),
-        other => other.and_then(Iterator::collect::<Result<Vec<_>, _>>),
-    };
-    let entries = entries.map_err(|error| {
-        let message = format!("{}: {error}", dir.display());
-        CommandError::new(ErrorCode::Io, message)
-    })?;
-    if entries.is_empty() {
-        return Ok(Made::WasThere);
-    }
-    let mut entries: Vec<BString> = entries
-        .iter()
-        .map(|entry| entry.file_name().as_bytes().into())
-        .collect();
-    entries.sort();
-    let dir = dir.to_owned();
-    Err(RestoreError::NotEmpty { dir, entries }.into())
 }
 
 fn unreachable(error: GitError) -> CommandError {

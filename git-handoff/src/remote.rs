@@ -6,7 +6,7 @@ use gix::bstr::ByteSlice;
 use store::{
     error_code::ErrorCode,
     git::{self, GitError},
-    remote_url::{absolute, without_credentials},
+    remote_url::absolute,
     repository::Repository,
     scope::ScopeName,
 };
@@ -156,11 +156,9 @@ impl Remote {
                     .next(&["git", "handoff", "init", "<url>"]));
             }
         };
-        let inner = Url::parse(&wanted)?;
-        let inner = inner.inner();
+        let wanted = Url::parse(&wanted)?;
         let base = repository.worktree().unwrap_or(repository.common_dir());
-        let bare = without_credentials(inner.into());
-        let clean = absolute(bare.as_bstr(), base).to_string();
+        let clean = absolute(wanted.inner().into(), base).to_string();
         let full = format!("handoff::{clean}");
         let settings = [
             ("url", full.clone()),
@@ -183,12 +181,11 @@ impl Remote {
                 changed = true;
             }
         }
-        let credentials_removed = bare != inner;
         Ok(Setup {
             remote: Remote { name: name.into() },
             url: full,
             changed,
-            credentials_removed,
+            credentials_removed: wanted.had_credentials(),
         })
     }
 

@@ -10,6 +10,8 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
+use crate::credentials::Credentials;
+
 /// Runs `git` in one directory.
 #[derive(Clone, Debug)]
 pub struct Git {
@@ -17,6 +19,7 @@ pub struct Git {
     git_dir: Option<PathBuf>,
     path: Option<OsString>,
     apart: bool,
+    credentials: Option<Credentials>,
 }
 
 /// Variables that lead Git to a repository, git(1).
@@ -68,6 +71,7 @@ impl Git {
             git_dir: None,
             path: None,
             apart: false,
+            credentials: None,
         }
     }
 
@@ -78,6 +82,7 @@ impl Git {
             git_dir: Some(git_dir.into()),
             path: None,
             apart: true,
+            credentials: None,
         }
     }
 
@@ -113,6 +118,14 @@ impl Git {
         }
     }
 
+    /// Gives Git credentials for one server, which are kept nowhere.
+    pub fn with_credentials(self, credentials: Option<Credentials>) -> Self {
+        Git {
+            credentials,
+            ..self
+        }
+    }
+
     /// Returns the directory that Git runs in.
     pub fn dir(&self) -> &Path {
         &self.dir
@@ -139,6 +152,9 @@ impl Git {
         }
         if let Some(path) = &self.path {
             command.env("PATH", path);
+        }
+        if let Some(credentials) = &self.credentials {
+            credentials.give_to(&mut command);
         }
         command.args(args);
         command

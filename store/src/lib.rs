@@ -7,6 +7,7 @@ pub mod actor;
 pub mod byte_text;
 pub mod contract;
 pub mod conversion;
+pub mod credentials;
 pub mod digest;
 pub mod entry_id;
 pub mod error_code;

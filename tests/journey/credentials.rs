@@ -2,7 +2,9 @@
 
 use std::{
     fs,
+    os::unix::process::CommandExt,
     path::{Path, PathBuf},
+    process::Command,
 };
 
 use crate::{
@@ -177,4 +179,57 @@ fn a_failure_names_no_password() {
         let output = world.handoff(&dir, command);
         discreet(output, "wrong-password");
     }
+}
+
+#[test]
+fn the_password_of_a_url_is_in_no_argument_of_what_git_starts() {
+    let world = World::new();
+    let Some((server, url, password)) = server_with_password(&world) else {
+        return;
+    };
+    let dir = server.seeded_clone(Agent, "here");
+    server.handoff(Agent, &dir, ["save", "work", "--push"]).ok();
+    let trace = world.root().join("trace");
+    world.set("GIT_TRACE", trace.to_str().unwrap());
+
+    let mut command = world.command("git-handoff", world.root());
+    Output::of(command.args(["restore", "--from", &url])).ok();
+
+    world.unset("GIT_TRACE");
+    let trace = fs::read_to_string(trace).unwrap();
+    assert!(trace.contains("remote-http"), "{trace}");
+    assert!(!trace.contains(&password), "{trace}");
+}
+
+#[test]
+fn a_restore_that_is_killed_while_it_clones_leaves_no_password_and_is_completed_by_the_next() {
+    let world = World::new();
+    let Some((server, url, password)) = server_with_password(&world) else {
+        return;
+    };
+    let dir = server.seeded_clone(Agent, "here");
+    server.handoff(Agent, &dir, ["save", "work", "--push"]).ok();
+    let there = world.root().join("there");
+    let args = ["restore", "work", "there", "--from", &url];
+    let made = there.join(".handoff-new");
+    let config = made.join(".git/config");
+    let names_origin = || fs::read(&config).is_ok_and(|text| contains(&text, "remote"));
+
+    let mut command = world.command("git-handoff", world.root());
+    let mut child = command.args(args).process_group(0).spawn().unwrap();
+    while !names_origin() {
+        assert_eq!(child.try_wait().unwrap(), None, "it ended");
+    }
+    let group = format!("-{}", child.id());
+    Command::new("kill")
+        .args(["-KILL", "--", &group])
+        .status()
+        .unwrap();
+    child.wait().unwrap();
+
+    let config = fs::read_to_string(config).unwrap();
+    assert!(config.contains("remote"), "{config}");
+    assert_eq!(holders(&world, &made, &password), Vec::<PathBuf>::new());
+    world.handoff(world.root(), args).ok();
+    assert_eq!(holders(&world, &there, &password), Vec::<PathBuf>::new());
 }

@@ -88,13 +88,13 @@ fn from_url(args: &Args, context: &Context, url: &str) -> Result<Outcome, Comman
     };
     let dir = directory(args, context, &scope);
     let cloned = origin::clone(context, &url, &scope, &dir)?;
-    let repository = set_up(context, &cloned.repository)?;
-    let scopes = Scopes::new(context, &repository);
+    let repository = &cloned.repository;
+    let scopes = Scopes::new(context, repository);
     let found = scopes
         .find(Some(&wanted(args, scope)))
         .inspect_err(|_| cloned.discard())?;
-    let restored = cloned.fill(&repository, &found.record, flagging(args))?;
-    remember_submodules(context, &repository, &restored);
+    let restored = cloned.fill(&found.record, flagging(args))?;
+    remember_submodules(context, repository, &restored);
     Ok(finish(&scopes, found, dir, restored, None))
 }
 
@@ -103,12 +103,6 @@ fn remember_submodules(context: &Context, repository: &Repository, restored: &Re
     State::update(context, repository, |state| {
         state.unfilled = Unfilled::of(restored);
     });
-}
-
-/// Sets up the handoff remote of a clone, at the URL that Git made of the one given.
-fn set_up(context: &Context, repository: &Repository) -> Result<Repository, CommandError> {
-    Remote::set_up(repository, crate::remote::DEFAULT, None)?;
-    context.repository_at(repository.worktree().unwrap_or(repository.git_dir()))
 }
 
 /// Restores a scope of the repository that the command runs in.
@@ -259,7 +253,7 @@ fn put(
     }
     if !args.worktree {
         let made = origin::copy(context, repository, record, &dir)?;
-        let restored = made.fill(&made.repository, record, flagging(args))?;
+        let restored = made.fill(record, flagging(args))?;
         remember_submodules(context, &made.repository, &restored);
         return Ok((dir, restored, None));
     }

@@ -12,6 +12,7 @@ mod fresh;
 mod head;
 mod in_place;
 mod index;
+mod linked_worktree;
 mod marker;
 mod new_directory;
 mod operation;
@@ -23,6 +24,7 @@ mod remotes;
 mod replacement;
 mod session;
 mod settings;
+mod staging;
 mod state;
 mod strays;
 mod trees;
@@ -30,8 +32,10 @@ mod trees;
 use gix::{ObjectId, refs::FullName};
 
 pub use error::{Cause, RestoreError};
-pub use new_directory::{add_worktree, copy_objects, init};
+pub use linked_worktree::add_worktree;
+pub use new_directory::{copy_objects, init, is_begun};
 pub use remotes::copy_remotes;
+pub use staging::Staging;
 pub use state::Restorable;
 
 use self::{
@@ -131,20 +135,6 @@ pub enum RestoredBranch {
     Beside(FullName),
     /// Detached, as it was recorded.
     Detached,
-}
-
-/// Notes that a repository was made to be restored into, so that an interrupted run can be taken up again.
-///
-/// # Errors
-///
-/// Where the note cannot be written.
-pub fn begin(repository: &Repository) -> Result<(), RestoreError> {
-    Marker::of(repository.git_dir()).set(None)
-}
-
-/// Tells whether a restore into a directory was begun and not ended.
-pub fn is_begun(dir: &std::path::Path) -> bool {
-    matches!(Marker::of(&dir.join(".git")).read(), Ok(Some(_)))
 }
 
 /// Restores a state whose objects the repository has.
