@@ -1,6 +1,6 @@
 //! SHA-256 digests of documents.
 
-use std::{fmt, str::FromStr};
+use std::{fmt, io, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use sha2::{Digest as _, Sha256};
@@ -18,6 +18,27 @@ impl Digest {
     /// Computes the digest of `bytes`.
     pub fn of(bytes: &[u8]) -> Self {
         Digest(Sha256::digest(bytes).into())
+    }
+
+    /// Computes the digest of all that can be read, and counts the bytes.
+    ///
+    /// # Errors
+    ///
+    /// Where it cannot be read.
+    pub fn of_reader(mut reader: impl io::Read) -> io::Result<(Self, u64)> {
+        let mut hasher = Sha256::new();
+        let (mut buffer, mut bytes) = ([0; 8192], 0);
+        loop {
+            match reader.read(&mut buffer) {
+                Ok(0) => return Ok((Digest(hasher.finalize().into()), bytes)),
+                Ok(count) => {
+                    hasher.update(&buffer[..count]);
+                    bytes += count as u64;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     /// Takes the 32 bytes of a finished SHA-256.

@@ -5,6 +5,7 @@
 
 use std::{
     ffi::{OsStr, OsString},
+    fs::File,
     io::Write,
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
@@ -195,6 +196,31 @@ impl Git {
         }
     }
 
+    /// Runs Git with `input` as its standard input and `out` as its standard output.
+    ///
+    /// # Errors
+    ///
+    /// As [`Git::output`].
+    pub fn output_to_file<S: AsRef<OsStr>>(
+        &self,
+        args: impl IntoIterator<Item = S>,
+        input: &[u8],
+        out: File,
+    ) -> Result<(), GitError> {
+        let args: Vec<OsString> = args
+            .into_iter()
+            .map(|arg| arg.as_ref().to_owned())
+            .collect();
+        let name = subcommand(&args);
+        let output =
+            run_into(self.command(&args), input, out.into()).map_err(|error| error.named(&name))?;
+        if output.status.success() {
+            Ok(())
+        } else {
+            Err(failure(name, &output))
+        }
+    }
+
     /// Runs Git and returns one line of its standard output, without the line end.
     ///
     /// # Errors
@@ -216,7 +242,11 @@ impl Git {
 /// # Errors
 ///
 /// Where the program cannot be started or its streams break; not for its exit status.
-pub fn run(mut command: Command, input: &[u8]) -> Result<Output, GitError> {
+pub fn run(command: Command, input: &[u8]) -> Result<Output, GitError> {
+    run_into(command, input, Stdio::piped())
+}
+
+fn run_into(mut command: Command, input: &[u8], stdout: Stdio) -> Result<Output, GitError> {
     let stdin = if input.is_empty() {
         Stdio::null()
     } else {
@@ -224,7 +254,7 @@ pub fn run(mut command: Command, input: &[u8]) -> Result<Output, GitError> {
     };
     let mut child = command
         .stdin(stdin)
-        .stdout(Stdio::piped())
+        .stdout(stdout)
         .stderr(Stdio::piped())
         .spawn()
         .map_err(GitError::NotStarted)?;
