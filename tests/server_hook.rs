@@ -12,6 +12,7 @@ mod records;
 mod server_hook {
     mod acceptance;
     mod documents;
+    mod files;
     mod history;
     mod hostile;
     mod identity;

@@ -43,7 +43,9 @@ struct Cli {
 enum Command {
     Accept(Box<commands::accept::Args>),
     Demo(commands::demo::Args),
+    Export(commands::export::Args),
     Help(commands::help::Args),
+    Import(commands::import::Args),
     Init(commands::init::Args),
     List(commands::list::Args),
     Log(commands::log::Args),
@@ -64,7 +66,9 @@ impl Command {
         match self {
             Command::Accept(args) => commands::accept::run(*args, context),
             Command::Demo(args) => commands::demo::run(&args, context),
+            Command::Export(args) => commands::export::run(&args, context),
             Command::Help(args) => commands::help::run(&args, context),
+            Command::Import(args) => commands::import::run(&args, context),
             Command::Init(args) => commands::init::run(&args, context),
             Command::List(args) => commands::list::run(&args, context),
             Command::Log(args) => commands::log::run(&args, context),

@@ -9,6 +9,7 @@ mod context;
 mod delivery;
 mod error;
 mod exit;
+mod history;
 mod hooks_cli;
 mod origin;
 mod ownership;
@@ -16,7 +17,9 @@ mod remote;
 mod remote_helper;
 mod safety;
 mod scopes;
+mod source;
 mod state;
+mod temporary;
 mod ui;
 mod writer;
 

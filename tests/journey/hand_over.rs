@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Makes a server that refuses every object that `git fsck` finds in error.
-fn strict_server(world: &World) -> PathBuf {
+pub(crate) fn strict_server(world: &World) -> PathBuf {
     let server = world.bare("server");
     for key in ["transfer.fsckObjects", "receive.fsckObjects"] {
         world.git(&server, ["config", key, "true"]).ok();
@@ -26,7 +26,7 @@ fn strict_server(world: &World) -> PathBuf {
 }
 
 /// Makes a repository with a submodule whose commit its own server has.
-fn project(world: &World, server: &Path) -> PathBuf {
+pub(crate) fn project(world: &World, server: &Path) -> PathBuf {
     let library = world.repo("library");
     let library_server = world.bare("library");
     let url = library_server.display().to_string();
@@ -59,7 +59,7 @@ fn project(world: &World, server: &Path) -> PathBuf {
 }
 
 /// Leaves a change in the middle: of everything that Git can hold, and of what it cannot.
-fn stop_in_the_middle(world: &World, dir: &Path) {
+pub(crate) fn stop_in_the_middle(world: &World, dir: &Path) {
     world.git(dir, ["switch", "-q", "-c", "topic"]).ok();
     world.write(dir, "src/committed.rs", "// not pushed\n");
     world.commit(dir, "Begin the topic");

@@ -11,6 +11,8 @@ mod crowds;
 #[cfg(test)]
 mod failing;
 #[cfg(test)]
+mod files;
+#[cfg(test)]
 mod guarded;
 #[cfg(test)]
 mod hand_over;

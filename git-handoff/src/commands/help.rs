@@ -28,6 +28,14 @@ const DOCUMENTS: &[(&str, &str)] = &[
         "error",
         "code, message, hint, subject, errors: [{code, message, subject}]",
     ),
+    (
+        "export",
+        "scope, generation, commit, checkpointDigest, file, bytes, sha256, prerequisites",
+    ),
+    (
+        "import",
+        "file, scopes: [{scope, status, generation, commit, before}]",
+    ),
     ("init", "remote, url, changed"),
     (
         "list",

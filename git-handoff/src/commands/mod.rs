@@ -2,7 +2,9 @@
 
 pub(crate) mod accept;
 pub(crate) mod demo;
+pub(crate) mod export;
 pub(crate) mod help;
+pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod list;
 pub(crate) mod log;

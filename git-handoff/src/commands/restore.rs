@@ -20,12 +20,14 @@ use store::{
 use crate::{
     actor::Actor,
     checkpoint,
+    commands::import,
     context::Context,
     error::CommandError,
     exit, origin,
     remote::Remote,
     safety,
     scopes::{Found, ScopeArg, Scopes, ambiguous},
+    source::{self, Source},
     state::{State, Unfilled},
 };
 
@@ -36,9 +38,9 @@ use crate::{
 /// but forward, and no program that the checkpoint names is run.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// The scope, or one of its generations; without one, the scope in use here
-    #[arg(value_name = "SCOPE[@N]")]
-    scope: Option<ScopeArg>,
+    /// The scope, one of its generations, or a file; without one, the scope in use here
+    #[arg(value_name = "SCOPE[@N]|FILE", value_parser = Source::parser())]
+    scope: Option<Source>,
     /// The new or empty directory
     #[arg(value_name = "DIR", conflicts_with = "in_place")]
     dir: Option<PathBuf>,
@@ -69,10 +71,15 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
     let started = Instant::now();
-    let mut outcome = match (&args.from, args.safety) {
-        (Some(url), _) => from_url(args, context, url)?,
-        (None, Some(number)) => from_safety(args, context, number)?,
-        (None, None) => from_here(args, context)?,
+    let mut outcome = match (&args.from, args.safety, &args.scope) {
+        (Some(_), _, Some(Source::File(_))) => {
+            let message = "a file holds all that is needed: --from is for a scope";
+            return Err(CommandError::new(ErrorCode::Usage, message));
+        }
+        (Some(url), _, _) => from_url(args, context, url)?,
+        (None, Some(number), _) => from_safety(args, context, number)?,
+        (None, None, Some(Source::File(file))) => from_file(args, context, file)?,
+        (None, None, _) => from_here(args, context)?,
     };
     outcome.elapsed_ms = started.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
     context.ui.report(&outcome)?;
@@ -82,7 +89,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
 /// Clones a repository and restores into the clone.
 fn from_url(args: &Args, context: &Context, url: &str) -> Result<Outcome, CommandError> {
     let url = origin::Url::parse(url)?;
-    let scope = match &args.scope {
+    let scope = match scope_arg(args) {
         Some(arg) => arg.scope.clone(),
         None => origin::only_scope(context, &url)?,
     };
@@ -105,12 +112,28 @@ fn remember_submodules(context: &Context, repository: &Repository, restored: &Re
     });
 }
 
+/// Restores the scope of a file: into a new directory from the file alone, else after it was imported.
+fn from_file(args: &Args, context: &Context, file: &Path) -> Result<Outcome, CommandError> {
+    if args.in_place || args.worktree {
+        let repository = context.repository()?;
+        let scope = import::import(context, &repository, file)?.only_scope()?;
+        let scopes = Scopes::new(context, &repository);
+        let found = scopes.find(Some(&wanted(args, scope.clone())))?;
+        return place(args, context, &scopes, found, &scope);
+    }
+    let opened = source::open(context, args.scope.as_ref())?;
+    let scopes = Scopes::new(context, &opened.repository);
+    let found = scopes.find(opened.scope.as_ref())?;
+    let scope = found.view.scope.clone();
+    place(args, context, &scopes, found, &scope)
+}
+
 /// Restores a scope of the repository that the command runs in.
 fn from_here(args: &Args, context: &Context) -> Result<Outcome, CommandError> {
     let mut repository = context.repository()?;
     let missing = fetch(args, context, &mut repository)?;
     let scopes = Scopes::new(context, &repository);
-    let scope = match &args.scope {
+    let scope = match scope_arg(args) {
         Some(arg) => arg.scope.clone(),
         None => in_use_or_own(context, &scopes)?,
     };
@@ -141,7 +164,7 @@ fn fetch(
         return Ok(None);
     }
     let remote = Remote::find_or_set_up(context, repository, None)?;
-    match remote.fetch(repository, args.scope.as_ref().map(|arg| &arg.scope)) {
+    match remote.fetch(repository, scope_arg(args).map(|arg| &arg.scope)) {
         Ok(()) => Ok(None),
         Err(error) if matches!(error.code, ErrorCode::NotFound | ErrorCode::Unreachable) => {
             Ok(Some(error))
@@ -334,7 +357,15 @@ fn finish(
 fn wanted(args: &Args, scope: ScopeName) -> ScopeArg {
     ScopeArg {
         scope,
-        generation: args.scope.as_ref().and_then(|arg| arg.generation),
+        generation: scope_arg(args).and_then(|arg| arg.generation),
+    }
+}
+
+/// Returns the scope that the command line names.
+fn scope_arg(args: &Args) -> Option<&ScopeArg> {
+    match &args.scope {
+        Some(Source::Scope(scope)) => Some(scope),
+        Some(Source::File(_)) | None => None,
     }
 }
 

@@ -1,5 +1,7 @@
 //! `git handoff show`.
 
+use std::path::PathBuf;
+
 use serde_json::{Value, json};
 use store::{
     contract::{Manifest, codec},
@@ -10,21 +12,24 @@ use crate::{
     context::Context,
     error::CommandError,
     exit,
-    scopes::{Found, ScopeArg, Scopes},
+    scopes::{Found, Scopes},
+    source::{self, Source, as_file},
     ui::{Report, count, terminal_safe},
 };
 
 /// Show what a checkpoint says
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// The scope, or one of its generations; without one, the scope in use here
-    #[arg(value_name = "SCOPE[@N]")]
-    scope: Option<ScopeArg>,
+    /// The scope, one of its generations, or a file; without one, the scope in use here
+    #[arg(value_name = "SCOPE[@N]|FILE", value_parser = Source::parser())]
+    scope: Option<Source>,
 }
 
 struct Shown {
     found: Found,
     state: State,
+    /// The file that it was read from.
+    file: Option<PathBuf>,
 }
 
 impl Report for Shown {
@@ -85,6 +90,11 @@ impl Report for Shown {
     }
 
     fn next_commands(&self) -> Vec<Vec<String>> {
+        if let Some(file) = &self.file {
+            let file = as_file(file);
+            let of = |command: &str| ["git", "handoff", command, &file].map(String::from).into();
+            return vec![of("restore"), of("import")];
+        }
         let record = &self.found.record;
         let (scope, generation) = (record.scope(), record.generation());
         let mut next = vec![vec![
@@ -208,11 +218,12 @@ fn content(manifest: &Manifest, text: &mut Text) {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
-    let repository = context.repository()?;
-    let scopes = Scopes::new(context, &repository);
-    let found = scopes.find(args.scope.as_ref())?;
-    scopes.remember_read(&found.record);
+    let opened = source::open(context, args.scope.as_ref())?;
+    let scopes = Scopes::new(context, &opened.repository);
+    let found = scopes.find(opened.scope.as_ref())?;
+    opened.remember_read(context, &found.record);
     let state = found.record.state(context.now()?);
-    context.ui.report(&Shown { found, state })?;
+    let file = opened.file;
+    context.ui.report(&Shown { found, state, file })?;
     Ok(exit::SUCCESS)
 }

@@ -15,7 +15,8 @@ use crate::{
     context::Context,
     error::CommandError,
     exit,
-    scopes::{ScopeArg, Scopes},
+    scopes::Scopes,
+    source::{self, Source},
     ui::{Report, count, terminal_safe},
 };
 
@@ -25,9 +26,9 @@ use crate::{
 /// objects, and the rules between each record of the scope and the next.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// The scope, or one of its generations; without one, the scope in use here
-    #[arg(value_name = "SCOPE[@N]")]
-    scope: Option<ScopeArg>,
+    /// The scope, one of its generations, or a file; without one, the scope in use here
+    #[arg(value_name = "SCOPE[@N]|FILE", value_parser = Source::parser())]
+    scope: Option<Source>,
     /// Also compare with the worktree as it is now
     #[arg(long)]
     worktree: bool,
@@ -110,15 +111,16 @@ impl Report for Verified {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
-    let repository = context.repository()?;
-    let scopes = Scopes::new(context, &repository);
-    let scope = match &args.scope {
+    let opened = source::open(context, args.scope.as_ref())?;
+    let repository = &opened.repository;
+    let scopes = Scopes::new(context, repository);
+    let scope = match &opened.scope {
         Some(arg) => arg.scope.clone(),
         None => scopes.in_use()?,
     };
     let objects = repository.gix();
     let tip = scopes.newest_unjudged(&scope)?;
-    let id = match args.scope.as_ref().and_then(|arg| arg.generation) {
+    let id = match opened.scope.as_ref().and_then(|arg| arg.generation) {
         None => tip,
         Some(generation) => line::find_generation(objects, tip, generation)
             .map_err(Rejection::from)?
@@ -131,6 +133,13 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
     };
     let verification = verify::record(objects, id, Some(&scope), None, Depth::Objects);
     let mut checks: Vec<Check> = Vec::new();
+    if opened.file.is_some() {
+        // Git has taken it, and found all objects that it names.
+        checks.push(Check {
+            name: "file".into(),
+            violation: None,
+        });
+    }
     for check in verification.checks {
         let name = check.name;
         if check.violations.is_empty() {
@@ -167,7 +176,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
     if let (Some(record), true) = (&verification.record, args.worktree) {
         checks.push(Check {
             name: "worktree".into(),
-            violation: super::snapshot::compare(context, &repository, record)?,
+            violation: super::snapshot::compare(context, &context.repository()?, record)?,
         });
     }
     let generation = verification

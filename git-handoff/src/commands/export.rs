@@ -1,0 +1,296 @@
+//! `git handoff export`.
+
+use std::{
+    fs::{self, File},
+    io::{self, IsTerminal},
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+};
+
+use gix::ObjectId;
+use hooks::{judge::Judge, policy::Policy};
+use serde_json::{Value, json};
+use store::{
+    bundle::{self, Beside, Header},
+    digest::Digest,
+    error_code::ErrorCode,
+    repository::Repository,
+    timestamp::Timestamp,
+    verify::VerifiedRecord,
+};
+
+use crate::{
+    context::Context,
+    error::CommandError,
+    exit, history,
+    scopes::Scopes,
+    source::{self, Source, as_file},
+    temporary::{Existing, Temporary},
+    ui::{Report, count},
+};
+
+/// Write a scope to a file that Git itself can fetch from
+///
+/// The file is a Git bundle with all records of the scope up to the one named, and all commits that they build on. It
+/// is proved before it gets its name: fetched into an empty repository and judged there. `git handoff import`, `show`,
+/// `verify` and `restore` take it, and so does `git fetch <file> 'refs/handoff/*:refs/handoff/*'`.
+///
+/// A file that exists is not replaced, unless --force says so.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// The scope, or one of its generations; without one, the scope in use here
+    #[arg(value_name = "SCOPE[@N]|FILE", value_parser = Source::parser())]
+    scope: Option<Source>,
+    /// The file to write; `-` is standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// Leave out what <COMMIT> reaches; whoever takes the file must have it
+    #[arg(long, value_name = "COMMIT")]
+    base: Option<String>,
+    /// Replace a file that exists
+    #[arg(long)]
+    force: bool,
+}
+
+struct Exported {
+    record: VerifiedRecord,
+    file: PathBuf,
+    bytes: u64,
+    sha256: Digest,
+    prerequisites: Vec<ObjectId>,
+}
+
+impl Exported {
+    /// Returns the file as a word that commands take for one.
+    fn word(&self) -> String {
+        as_file(&self.file)
+    }
+}
+
+impl Report for Exported {
+    const NAME: &'static str = "export";
+
+    fn json(&self) -> Value {
+        let record = &self.record;
+        let prerequisites = self.prerequisites.iter().map(ToString::to_string);
+        json!({
+            "scope": record.scope(),
+            "generation": record.generation(),
+            "commit": record.id.to_string(),
+            "checkpointDigest": record.manifest.digest,
+            "file": self.file.to_string_lossy(),
+            "bytes": self.bytes,
+            "sha256": self.sha256,
+            "prerequisites": prerequisites.collect::<Vec<_>>(),
+        })
+    }
+
+    fn text(&self) -> String {
+        let record = &self.record;
+        let mut text = format!(
+            "exported {}@{} to {}\n  record     {}\n  file       {}, {}\n  proved     fetched into an empty \
+             repository, every record judged there\n",
+            record.scope(),
+            record.generation(),
+            crate::ui::terminal_safe(&self.file.to_string_lossy()),
+            record.id,
+            count(self.bytes, "byte"),
+            self.sha256,
+        );
+        for id in &self.prerequisites {
+            text.push_str(&format!("  needs      {id}\n"));
+        }
+        text
+    }
+
+    fn next_commands(&self) -> Vec<Vec<String>> {
+        let word = self.word();
+        let of = |command: &str| vec!["git".into(), "handoff".into(), command.into(), word.clone()];
+        vec![of("restore"), of("import")]
+    }
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
+    let to_stdout = args.output.as_os_str() == "-";
+    if to_stdout && context.ui.is_json() {
+        let message = "standard output cannot hold both the file and a document";
+        return Err(CommandError::new(ErrorCode::Usage, message).hint("name a file with -o"));
+    }
+    if to_stdout && io::stdout().is_terminal() {
+        let message = "a file is not for a terminal";
+        return Err(CommandError::new(ErrorCode::Usage, message)
+            .hint("name a file with -o, or send standard output somewhere"));
+    }
+    let target = context.path(&args.output);
+    let existing = match args.force {
+        true => Existing::Replace,
+        false => Existing::Refuse,
+    };
+    if !to_stdout {
+        refuse_existing(&target, existing)?;
+    }
+    let opened = source::open(context, args.scope.as_ref())?;
+    let repository = &opened.repository;
+    let scopes = Scopes::new(context, repository);
+    let record = scopes.find(opened.scope.as_ref())?.record;
+    let base = match &args.base {
+        Some(name) => Some(commit(repository, name)?),
+        None => None,
+    };
+    let repository = &history::whole(context, &scopes, &record, base)?;
+    let made = match to_stdout {
+        true => {
+            let directory = Temporary::directory()?;
+            let file = directory.path().join("bundle");
+            let made = make(repository, &record, base, &file)?;
+            io::copy(&mut File::open(&file)?, &mut io::stdout().lock())?;
+            made
+        }
+        false => {
+            let file =
+                Temporary::file_in(folder(&target)).map_err(|error| named(error, &target))?;
+            let made = make(repository, &record, base, file.path())?;
+            file.keep_as(&target, existing)
+                .map_err(|error| not_named(&target, error))?;
+            sync_folder(&target)?;
+            made
+        }
+    };
+    let exported = Exported {
+        record,
+        file: args.output.clone(),
+        bytes: made.bytes,
+        sha256: made.sha256,
+        prerequisites: made.header.prerequisites,
+    };
+    if to_stdout {
+        context.ui.note(&exported.text());
+    } else {
+        context.ui.report(&exported)?;
+    }
+    Ok(exit::SUCCESS)
+}
+
+/// A bundle that was written and proved.
+struct Made {
+    header: Header,
+    bytes: u64,
+    sha256: Digest,
+}
+
+/// Writes a bundle, then fetches it into an empty repository and judges what has come there.
+fn make(
+    repository: &Repository,
+    record: &VerifiedRecord,
+    base: Option<ObjectId>,
+    path: &Path,
+) -> Result<Made, CommandError> {
+    let file = File::create(path)?;
+    let refs = [(record.scope().to_ref(), record.id)];
+    let header = bundle::write(repository, &refs, base, path, &file)?;
+    let directory = Temporary::directory()?;
+    let git_dir = directory.path().join("proof");
+    fs::create_dir(&git_dir)?;
+    let beside = match header.prerequisites.is_empty() {
+        true => Beside::Nothing,
+        false => Beside::Copied(repository),
+    };
+    let proof = bundle::open(path, &git_dir, beside)?;
+    let judge = Judge {
+        objects: proof.repository.gix(),
+        policy: Policy::default(),
+        now: Timestamp::now(),
+    };
+    judge.line(record.scope(), record.id, None, None)?;
+    let (sha256, bytes) = Digest::of_reader(File::open(path)?)?;
+    Ok(Made {
+        header,
+        bytes,
+        sha256,
+    })
+}
+
+/// Returns the commit that a revision names.
+fn commit(repository: &Repository, name: &str) -> Result<ObjectId, CommandError> {
+    let revision = format!("{name}^{{commit}}");
+    let args = [
+        "rev-parse",
+        "--quiet",
+        "--verify",
+        "--end-of-options",
+        &revision,
+    ];
+    let found = repository.git().line(args).ok();
+    found
+        .and_then(|id| ObjectId::from_hex(id.as_bytes()).ok())
+        .ok_or_else(|| {
+            let message = format!("there is no commit `{name}` here");
+            CommandError::new(ErrorCode::NotFound, message).subject(name)
+        })
+}
+
+/// Refuses to write where something is, before any work is done.
+pub(crate) fn refuse_existing(target: &Path, existing: Existing) -> Result<(), CommandError> {
+    let Ok(found) = fs::symlink_metadata(target) else {
+        return Ok(());
+    };
+    if existing == Existing::Replace && found.is_file() {
+        return Ok(());
+    }
+    Err(exists(target, found.is_file()))
+}
+
+fn exists(target: &Path, is_file: bool) -> CommandError {
+    let message = format!("{} exists", target.display());
+    let error = CommandError::new(ErrorCode::DirectoryNotEmpty, message)
+        .subject(target.display().to_string());
+    match is_file {
+        true => error.hint("give another name, or replace it with --force"),
+        false => error.hint("give another name; nothing but a file is replaced"),
+    }
+}
+
+/// Returns the directory that a path lies in.
+pub(crate) fn folder(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().as_bytes().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+/// Says for which file something could not be made.
+pub(crate) fn named(error: CommandError, target: &Path) -> CommandError {
+    let message = format!(
+        "{} could not be written: {}",
+        target.display(),
+        error.message
+    );
+    CommandError::new(error.code, message).subject(target.display().to_string())
+}
+
+/// Says why a file that was made could not get its name.
+pub(crate) fn not_named(target: &Path, error: io::Error) -> CommandError {
+    match error.kind() {
+        io::ErrorKind::AlreadyExists => exists(target, true),
+        io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::NotADirectory => exists(target, false),
+        _ => named(error.into(), target),
+    }
+}
+
+/// Sees that a name that was given stays after a crash.
+pub(crate) fn sync_folder(target: &Path) -> Result<(), CommandError> {
+    Ok(File::open(folder(target))?.sync_all()?)
+}
+
+impl From<bundle::WriteError> for CommandError {
+    fn from(error: bundle::WriteError) -> Self {
+        use bundle::WriteError;
+        match error {
+            WriteError::Git(error) => error.into(),
+            WriteError::Answer => Self::from_error(ErrorCode::GitFailed, &error),
+            WriteError::Empty(_) => Self::from_error(ErrorCode::Usage, &error)
+                .hint("name a commit before the work with --base"),
+            WriteError::Io { .. } => Self::from_error(ErrorCode::Io, &error),
+        }
+    }
+}

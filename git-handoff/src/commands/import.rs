@@ -1,0 +1,242 @@
+//! `git handoff import`.
+
+use std::path::{Path, PathBuf};
+
+use gix::ObjectId;
+use hooks::{judge::Judge, policy::Policy, reader, rejection::Rejection};
+use serde_json::{Value, json};
+use store::{
+    bundle,
+    error_code::ErrorCode,
+    generation::Generation,
+    line::{self, Relation},
+    ref_store::{RefChange, RefError, RefUpdate},
+    repository::Repository,
+    scope::ScopeName,
+    timestamp::Timestamp,
+};
+
+use crate::{
+    context::Context,
+    error::CommandError,
+    exit,
+    scopes::{Scopes, ambiguous},
+    source::{self, OpenedFile},
+    ui::Report,
+};
+
+/// How often an import is judged anew because another writer was faster.
+const ATTEMPTS: usize = 5;
+
+/// Take the scopes of a file into this repository
+///
+/// The file is one that `git handoff export` wrote, or any Git bundle of refs/handoff/<scope>. What it brings obeys the
+/// rules of a push: every record is judged before any of it comes into the repository, a scope goes forward or not at
+/// all, and with one refusal nothing is imported.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// The file; `-` is standard input
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+}
+
+/// What an import brought.
+pub(crate) struct Imported {
+    file: PathBuf,
+    scopes: Vec<ImportedScope>,
+}
+
+impl Imported {
+    /// Returns the scope that came, if it is one.
+    pub(crate) fn only_scope(&self) -> Result<ScopeName, CommandError> {
+        match self.scopes.as_slice() {
+            [only] => Ok(only.scope.clone()),
+            several => {
+                let names: Vec<_> = several.iter().map(|one| one.scope.clone()).collect();
+                Err(ambiguous(&names))
+            }
+        }
+    }
+}
+
+struct ImportedScope {
+    scope: ScopeName,
+    generation: Generation,
+    commit: ObjectId,
+    /// What the scope was at before.
+    before: Option<ObjectId>,
+}
+
+impl ImportedScope {
+    fn status(&self) -> &'static str {
+        match self.before {
+            Some(before) if before == self.commit => "up to date",
+            Some(_) => "moved forward",
+            None => "new",
+        }
+    }
+}
+
+impl Report for Imported {
+    const NAME: &'static str = "import";
+
+    fn json(&self) -> Value {
+        let scopes = self.scopes.iter().map(|one| {
+            json!({
+                "scope": one.scope,
+                "status": one.status(),
+                "generation": one.generation,
+                "commit": one.commit.to_string(),
+                "before": one.before.map(|before| before.to_string()),
+            })
+        });
+        json!({ "file": self.file.to_string_lossy(), "scopes": scopes.collect::<Vec<_>>() })
+    }
+
+    fn text(&self) -> String {
+        let lines = self
+            .scopes
+            .iter()
+            .map(|one| format!("{}@{}: {}\n", one.scope, one.generation, one.status()));
+        lines.collect()
+    }
+
+    fn next_commands(&self) -> Vec<Vec<String>> {
+        let [only] = self.scopes.as_slice() else {
+            return vec![["git", "handoff", "list"].map(String::from).into()];
+        };
+        let scope = only.scope.as_str();
+        let of = |command: &str| ["git", "handoff", command, scope].map(String::from).into();
+        vec![of("show"), of("restore")]
+    }
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
+    let repository = context.repository()?;
+    context
+        .ui
+        .report(&import(context, &repository, &args.file)?)?;
+    Ok(exit::SUCCESS)
+}
+
+/// Judges what a file holds, brings it here, and moves its scopes, all or none.
+pub(crate) fn import(
+    context: &Context,
+    repository: &Repository,
+    path: &Path,
+) -> Result<Imported, CommandError> {
+    let file = source::open_file(context, path, Some(repository))?;
+    if file.repository.hash_kind() != repository.hash_kind() {
+        let error = bundle::BundleError::Hash {
+            path: path.into(),
+            expected: repository.hash_kind(),
+            found: file.repository.hash_kind(),
+        };
+        return Err(error.into());
+    }
+    let scopes = Scopes::new(context, repository);
+    let mut copied = false;
+    for attempt in 1.. {
+        let mut updates = Vec::new();
+        let mut imported = Vec::new();
+        for (scope, tip) in &file.scopes {
+            imported.push(judge(&scopes, &file, scope, *tip, &mut updates)?);
+        }
+        if !updates.is_empty() && !copied {
+            let tips = file.scopes.iter().map(|(_, tip)| *tip);
+            bundle::copy_to(&file.repository, repository, tips)?;
+            copied = true;
+        }
+        match repository.update_refs(&updates) {
+            Ok(()) => {
+                return Ok(Imported {
+                    file: path.into(),
+                    scopes: imported,
+                });
+            }
+            // Another writer was faster: what the rules say of it is seen in the next round.
+            Err(RefError::Moved { .. }) if attempt < ATTEMPTS => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    unreachable!("the loop ends by returning")
+}
+
+/// Judges one scope of a file against what is here, and adds what is to be moved.
+fn judge(
+    scopes: &Scopes<'_>,
+    file: &OpenedFile,
+    scope: &ScopeName,
+    new: ObjectId,
+    updates: &mut Vec<RefUpdate>,
+) -> Result<ImportedScope, CommandError> {
+    let repository = scopes.repository;
+    let view = scopes.view_if_any(scope)?;
+    let (old, local) = match &view {
+        Some(view) => (Some(view.tip.id), view.local),
+        None => (None, None),
+    };
+    let objects = file.repository.gix();
+    let relation = old.map(|old| line::compare(objects, new, old)).transpose();
+    if let (Some(view), Some(Relation::Behind)) = (&view, relation.map_err(Rejection::from)?) {
+        let message = format!(
+            "scope `{scope}` is at generation {} here, which the file does not have",
+            view.tip.generation()
+        );
+        return Err(CommandError::new(ErrorCode::CasConflict, message)
+            .subject(scope.as_str())
+            .hint("the file is older; nothing was imported")
+            .next(&["git", "handoff", "log", scope.as_str()]));
+    }
+    let mark = repository
+        .find_ref(&scope.to_verified_ref())?
+        .filter(|mark| objects.has_object(mark));
+    let judge = Judge {
+        objects,
+        policy: Policy::default(),
+        now: Timestamp::now(),
+    };
+    let others = || {
+        let known = reader::known_scopes(repository);
+        known.map_err(|error| Rejection::new(ErrorCode::Io, error.to_string()))
+    };
+    let change = RefChange::from_seen(old, new);
+    let judged = judge
+        .change(scope.to_ref().as_bstr(), change, mark, others)
+        .map_err(|rejection| refused(scope, rejection))?;
+    if let Some(mark) = mark.filter(|mark| *mark != new && !judged.starts_after(*mark)) {
+        let detail = format!("{new} does not continue {mark}, which was read here before");
+        return Err(refused(scope, Rejection::new(ErrorCode::NonLinear, detail)));
+    }
+    if local != Some(new) {
+        updates.push(RefUpdate {
+            name: scope.to_ref(),
+            change: RefChange::from_seen(local, new),
+        });
+    }
+    let mark = repository.find_ref(&scope.to_verified_ref())?;
+    if mark != Some(new) {
+        updates.push(RefUpdate {
+            name: scope.to_verified_ref(),
+            change: RefChange::from_seen(mark, new),
+        });
+    }
+    Ok(ImportedScope {
+        scope: scope.clone(),
+        generation: judged.tip.generation(),
+        commit: new,
+        before: old,
+    })
+}
+
+/// Says which scope was refused, and that nothing has come of it.
+fn refused(scope: &ScopeName, rejection: Rejection) -> CommandError {
+    let is_aside = rejection.code == ErrorCode::NonLinear;
+    let mut error = CommandError::from(rejection).subject(scope.as_str());
+    if !is_aside {
+        return error.hint("nothing was imported");
+    }
+    // What a push would have to do does not help here.
+    error.hints.clear();
+    error.hint("the file goes another way than the scope here; nothing was imported")
+}
