@@ -11,8 +11,10 @@ mod records;
 #[cfg(test)]
 mod server_hook {
     mod acceptance;
+    mod audit;
     mod documents;
     mod files;
+    mod forges;
     mod history;
     mod hostile;
     mod identity;

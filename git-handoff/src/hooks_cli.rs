@@ -3,9 +3,14 @@
 mod check;
 mod doctor;
 mod install;
+mod mode;
+mod purge;
+mod report;
+mod target;
 
 use std::{
     env,
+    ffi::OsStr,
     io::{self, Read, Write},
     panic,
     path::{Path, PathBuf},
@@ -13,12 +18,14 @@ use std::{
 };
 
 use clap::{Parser, Subcommand};
+use gix::ObjectId;
 use hooks::{
-    pre_receive::{self, Answer, Surroundings},
+    post_receive,
+    pre_receive::{Answer, Surroundings},
     quarantine::ObjectDirectories,
 };
 use serde_json::{Map, Value};
-use store::{git::Git, repository::Repository, timestamp::Timestamp};
+use store::{error_code::ErrorCode, timestamp::Timestamp};
 
 use crate::{error::CommandError, exit, ui::Ui};
 
@@ -42,49 +49,52 @@ struct Cli {
 enum Command {
     /// Judge a push; Git runs this as its hook of that name
     PreReceive,
+    /// Note in the log which refs have moved; Git runs this as its hook of that name
+    PostReceive,
     /// Install the hook, beside one that is there already
     Install(install::InstallArgs),
     /// Take the hook out, and bring back one that was there before
     Uninstall(install::UninstallArgs),
     /// Say what is installed
-    Status(Target),
+    Status(install::StatusArgs),
     /// Judge the change of one ref without a push
     Check(check::Args),
     /// See whether the hook does its work
     Doctor(doctor::Args),
-}
-
-/// The repository that a command works on.
-#[derive(clap::Args, Debug)]
-struct Target {
-    /// Git directory of the repository; else that of the current directory
-    #[arg(long, value_name = "DIR")]
-    git_dir: Option<PathBuf>,
-}
-
-impl Target {
-    fn repository(&self) -> Result<Repository, CommandError> {
-        let git = match &self.git_dir {
-            Some(dir) => Git::in_dir(dir).apart(),
-            None => Git::in_dir("."),
-        };
-        Ok(Repository::discover(&git)?)
-    }
+    /// Show or set how strictly the rules are taken
+    Mode(mode::Args),
+    /// Sum up the log: what was refused, or would have been, and how long it took
+    Report(report::Args),
+    /// Delete a handoff ref, or take it back to an earlier record; the log says so
+    Purge(purge::Args),
 }
 
 /// Runs `handoff-hooks` with the arguments and environment of this process.
+///
+/// Under the name of a hook it is that hook: some servers take one executable and nothing else.
 pub fn main() -> ExitCode {
+    let called = env::args_os().next().map(PathBuf::from);
+    let name = called.as_deref().and_then(Path::file_name);
+    match name.and_then(OsStr::to_str) {
+        Some("pre-receive") => return pre_receive(),
+        Some("post-receive") => return post_receive(),
+        _ => {}
+    }
     let cli = Cli::parse();
     let printer = Printer {
         ui: Ui::new(cli.json, false),
     };
     let done = match cli.command {
         Command::PreReceive => return pre_receive(),
+        Command::PostReceive => return post_receive(),
         Command::Install(args) => install::install(&args, &printer),
         Command::Uninstall(args) => install::uninstall(&args, &printer),
-        Command::Status(target) => install::status(&target, &printer),
+        Command::Status(args) => install::status(&args, &printer),
         Command::Check(args) => check::run(&args, &printer),
         Command::Doctor(args) => doctor::run(&args, &printer),
+        Command::Mode(args) => mode::run(&args, &printer),
+        Command::Report(args) => report::run(&args, &printer),
+        Command::Purge(args) => purge::run(&args, &printer),
     };
     ExitCode::from(done.unwrap_or_else(|error| {
         printer.ui.error(&error);
@@ -94,26 +104,16 @@ pub fn main() -> ExitCode {
 
 /// Judges the push on standard input: exit status 0 lets it in.
 fn pre_receive() -> ExitCode {
-    // Where a fault is, and nothing of what was pushed.
-    panic::set_hook(Box::new(|fault| {
-        let place = fault.location().map(ToString::to_string);
-        say(&[format!("handoff: fault at {}", place.unwrap_or_default())]);
-    }));
-    let mut input = Vec::new();
-    if let Err(error) = io::stdin().lock().read_to_end(&mut input) {
-        say(&[format!(
-            "handoff: IO -: the hook's input cannot be read: {error}"
-        )]);
-        return ExitCode::from(exit::FAILURE);
-    }
-    let git_dir = env::var_os("GIT_DIR").map_or_else(|| PathBuf::from("."), PathBuf::from);
-    let surroundings = Surroundings {
-        git_dir,
-        objects: object_directories(),
-        variable: |name| env::var_os(name),
-        now: Timestamp::now(),
+    let (input, surroundings) = match hook_input() {
+        Ok(found) => found,
+        Err(error) => {
+            say(&[format!(
+                "handoff: IO -: the hook's input cannot be read: {error}"
+            )]);
+            return ExitCode::from(exit::FAILURE);
+        }
     };
-    match pre_receive::run(&input, &surroundings) {
+    match hooks::pre_receive::run(&input, &surroundings) {
         Answer::Pass(lines) => {
             say(&lines);
             ExitCode::from(exit::SUCCESS)
@@ -123,6 +123,40 @@ fn pre_receive() -> ExitCode {
             ExitCode::from(exit::FAILURE)
         }
     }
+}
+
+/// Notes what has moved.
+fn post_receive() -> ExitCode {
+    let noted =
+        hook_input().and_then(|(input, surroundings)| post_receive::run(&input, &surroundings));
+    match noted {
+        Ok(()) => ExitCode::from(exit::SUCCESS),
+        Err(error) => {
+            say(&[format!(
+                "handoff: the push is in; the audit log does not say so: {error}"
+            )]);
+            ExitCode::from(exit::FAILURE)
+        }
+    }
+}
+
+/// Reads what Git gives to a hook: standard input, and the environment.
+fn hook_input() -> io::Result<(Vec<u8>, Surroundings)> {
+    // Where a fault is, and nothing of what was pushed.
+    panic::set_hook(Box::new(|fault| {
+        let place = fault.location().map(ToString::to_string);
+        say(&[format!("handoff: fault at {}", place.unwrap_or_default())]);
+    }));
+    let mut input = Vec::new();
+    io::stdin().lock().read_to_end(&mut input)?;
+    let git_dir = env::var_os("GIT_DIR").map_or_else(|| PathBuf::from("."), PathBuf::from);
+    let surroundings = Surroundings {
+        git_dir,
+        objects: object_directories(),
+        variable: |name| env::var_os(name),
+        now: Timestamp::now(),
+    };
+    Ok((input, surroundings))
 }
 
 fn object_directories() -> ObjectDirectories {
@@ -166,4 +200,16 @@ impl Printer {
 /// Shows a path in text and JSON; one that is no UTF-8 has U+FFFD there.
 fn shown(path: &Path) -> String {
     path.to_string_lossy().into_owned()
+}
+
+/// Reads a full object id; zeros of any number stand for the null id.
+fn object_id(text: &str, kind: gix::hash::Kind) -> Result<ObjectId, CommandError> {
+    if !text.is_empty() && text.bytes().all(|b| b == b'0') {
+        return Ok(ObjectId::null(kind));
+    }
+    let id = ObjectId::from_hex(text.as_bytes()).ok();
+    id.filter(|id| id.kind() == kind).ok_or_else(|| {
+        let message = format!("`{text}` is no full object id of this repository");
+        CommandError::new(ErrorCode::Usage, message).hint("git rev-parse <name> gives it")
+    })
 }

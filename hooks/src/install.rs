@@ -1,9 +1,12 @@
-//! Puts the hook `pre-receive` into a repository, beside a hook that is there already, and takes it out again.
+//! Puts our hooks into a repository, beside hooks that are there already, and takes them out again.
+//!
+//! Where they go is the server's to say, see [`Forge`].
 //!
 //! Git lets a push in where the hook is a dangling link or not executable, so what is installed is a small script
 //! for `/bin/sh` that runs the program by its absolute path: without the program it fails, and the push with it.
 
 pub mod doctor;
+mod forge;
 mod wrapper;
 
 use std::{
@@ -20,21 +23,21 @@ use store::{
     repository::Repository,
 };
 
-pub use wrapper::Wrapper;
+pub use forge::{Forge, ForgeError};
+pub use wrapper::{Hook, Wrapper};
 
-/// Name of the hook.
-const HOOK: &str = "pre-receive";
-/// Name under which a hook that was there is kept: in its own directory, so that what it finds relative to itself
-/// stays where it was.
-const PREVIOUS: &str = "pre-receive.before-handoff";
+/// Name of our file where a server runs all files of a directory.
+const OUR_NAME: &str = "handoff";
 
-/// The files of the hook in the directory where Git looks for hooks.
+/// Where one hook of ours lies.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Site {
-    /// The hook that Git runs.
+    /// The hook of Git.
+    pub kind: Hook,
+    /// The file.
     pub hook: PathBuf,
-    /// Where a hook is kept that was there before.
-    pub previous: PathBuf,
+    /// Where a hook is kept that was there before; none where the server runs all files of a directory.
+    pub previous: Option<PathBuf>,
 }
 
 /// What is found at the place of the hook.
@@ -119,22 +122,34 @@ pub enum InstallError {
 }
 
 impl Site {
-    /// Finds the place of the hook; `core.hooksPath` counts as Git takes it.
+    /// Finds the places of our hooks in a repository; `core.hooksPath` counts as Git takes it.
     ///
     /// # Errors
     ///
     /// Where Git cannot say.
-    pub fn of(repository: &Repository) -> Result<Self, InstallError> {
-        let git = Git::in_dir(repository.git_dir()).apart();
-        let args = ["rev-parse", "--path-format=absolute", "--git-path", "hooks"];
-        let mut answer = git.output(args)?;
-        // Git ends its answer in a line feed; any other white space belongs to the path.
-        answer.truncate(answer.len().saturating_sub(1));
-        let directory = PathBuf::from(std::ffi::OsString::from_vec(answer));
-        Ok(Site {
-            hook: directory.join(HOOK),
-            previous: directory.join(PREVIOUS),
-        })
+    pub fn of(repository: &Repository, forge: Forge) -> Result<Vec<Self>, InstallError> {
+        let directory = match forge {
+            Forge::Gitlab => repository.git_dir().join("custom_hooks"),
+            Forge::Plain | Forge::Gitolite | Forge::Gitea => hooks_directory(repository)?,
+        };
+        Ok(Self::in_directory(&directory, forge))
+    }
+
+    /// Names the places of our hooks in a directory of hooks.
+    pub fn in_directory(directory: &Path, forge: Forge) -> Vec<Self> {
+        let of = |kind: Hook| match forge {
+            Forge::Plain | Forge::Gitolite => Site {
+                kind,
+                hook: directory.join(kind.name()),
+                previous: Some(directory.join(kind.previous())),
+            },
+            Forge::Gitea | Forge::Gitlab => Site {
+                kind,
+                hook: directory.join(format!("{}.d", kind.name())).join(OUR_NAME),
+                previous: None,
+            },
+        };
+        Hook::ALL.map(of).into()
     }
 
     /// Looks at what is there.
@@ -174,7 +189,7 @@ impl Site {
     /// where a script would have to change that other repositories run too.
     pub fn plan_install(&self, executable: &Path) -> Result<Vec<Change>, InstallError> {
         let wrapper = |chains| {
-            let made = Wrapper::new(executable, chains);
+            let made = Wrapper::new(self.kind, executable, chains);
             made.ok_or_else(|| InstallError::Executable(executable.into()))
         };
         match self.found()? {
@@ -191,6 +206,9 @@ impl Site {
                 let is_wanted = found == wrapper(found.chains())? && is_executable(&self.hook);
                 is_wanted.then(Vec::new).ok_or_else(|| self.linked())
             }
+            Found::Foreign { .. } if self.previous.is_none() => {
+                Err(InstallError::NotOurs(self.hook.clone()))
+            }
             // What Git did not run before is not run from now on.
             Found::Foreign { runs } if !self.has_previous() => {
                 Ok(vec![Change::Keep, Change::Write(wrapper(runs)?)])
@@ -199,7 +217,7 @@ impl Site {
             Found::Foreign { runs } if self.is_kept() => Ok(vec![Change::Write(wrapper(runs)?)]),
             Found::Foreign { .. } => Err(InstallError::Replaced {
                 hook: self.hook.clone(),
-                previous: self.previous.clone(),
+                previous: self.previous.clone().unwrap_or_default(),
             }),
         }
     }
@@ -217,7 +235,8 @@ impl Site {
             Found::Linked(_) => Err(self.linked()),
             Found::Ours(_) if self.has_previous() => Ok(vec![Change::BringBack]),
             Found::Ours(wrapper) if wrapper.chains() => {
-                Err(InstallError::PreviousMissing(self.previous.clone()))
+                let previous = self.previous.clone().unwrap_or_default();
+                Err(InstallError::PreviousMissing(previous))
             }
             Found::Ours(_) => Ok(vec![Change::Remove]),
         }
@@ -230,13 +249,13 @@ impl Site {
     /// Where a file cannot be changed.
     pub fn apply(&self, plan: &[Change]) -> Result<(), InstallError> {
         plan.iter().try_for_each(|change| {
-            match change {
+            let done = || match change {
                 Change::Keep => self.keep(),
                 Change::Write(wrapper) => self.write(wrapper),
-                Change::BringBack => fs::rename(&self.previous, &self.hook),
-                Change::Remove => fs::remove_file(&self.hook),
-            }
-            .map_err(|source| file_error(&self.hook, source))
+                Change::BringBack => fs::rename(self.kept()?, &self.hook),
+                Change::Remove => self.remove(),
+            };
+            done().map_err(|source| file_error(&self.hook, source))
         })
     }
 
@@ -247,15 +266,25 @@ impl Site {
         }
     }
 
+    /// Returns where a hook that was there is kept.
+    fn kept(&self) -> io::Result<&Path> {
+        let missing = || io::Error::other("no hook is kept here");
+        self.previous.as_deref().ok_or_else(missing)
+    }
+
     fn has_previous(&self) -> bool {
-        fs::symlink_metadata(&self.previous).is_ok()
+        let previous = self.previous.as_ref();
+        previous.is_some_and(|previous| fs::symlink_metadata(previous).is_ok())
     }
 
     /// Tells whether the hook that is there is the one that is kept.
     fn is_kept(&self) -> bool {
+        let Some(previous) = &self.previous else {
+            return false;
+        };
         let file = |path| fs::symlink_metadata(path).map(|found| (found.dev(), found.ino()));
-        let same_file = file(&self.hook).ok() == file(&self.previous).ok();
-        let same_link = || match (fs::read_link(&self.hook), fs::read_link(&self.previous)) {
+        let same_file = file(&self.hook).ok() == file(previous).ok();
+        let same_link = || match (fs::read_link(&self.hook), fs::read_link(previous)) {
             (Ok(hook), Ok(previous)) => hook == previous,
             _ => false,
         };
@@ -263,10 +292,25 @@ impl Site {
     }
 
     fn keep(&self) -> io::Result<()> {
+        let previous = self.kept()?;
         if fs::symlink_metadata(&self.hook)?.is_symlink() {
-            return symlink(fs::read_link(&self.hook)?, &self.previous);
+            return symlink(fs::read_link(&self.hook)?, previous);
         }
-        fs::hard_link(&self.hook, &self.previous)
+        fs::hard_link(&self.hook, previous)
+    }
+
+    /// Removes our hook, and the directories that hold nothing else where they were made for it.
+    fn remove(&self) -> io::Result<()> {
+        fs::remove_file(&self.hook)?;
+        if self.previous.is_none() {
+            for directory in self.hook.ancestors().skip(1).take(2) {
+                // One that is not empty stays.
+                if fs::remove_dir(directory).is_err() {
+                    break;
+                }
+            }
+        }
+        Ok(())
     }
 
     fn write(&self, wrapper: &Wrapper) -> io::Result<()> {
@@ -281,6 +325,16 @@ impl Site {
         file.persist(&self.hook)?;
         Ok(())
     }
+}
+
+/// Returns the directory in which Git looks for hooks.
+fn hooks_directory(repository: &Repository) -> Result<PathBuf, InstallError> {
+    let git = Git::in_dir(repository.git_dir()).apart();
+    let args = ["rev-parse", "--path-format=absolute", "--git-path", "hooks"];
+    let mut answer = git.output(args)?;
+    // Git ends its answer in a line feed; any other white space belongs to the path.
+    answer.truncate(answer.len().saturating_sub(1));
+    Ok(PathBuf::from(std::ffi::OsString::from_vec(answer)))
 }
 
 fn is_executable(path: &Path) -> bool {

@@ -27,7 +27,7 @@ pub use settings::Settings;
 pub use update::{Update, UpdateError};
 
 use crate::{
-    audit::{self, Judgement, Outcome},
+    audit::{Entry, Log, Outcome},
     mode::Mode,
     quarantine::ObjectDirectories,
     rejection::Rejection,
@@ -115,7 +115,7 @@ fn answer(ours: &[Update], work: &Work, others: &[Update]) -> Answer {
 fn log(ours: &[Update], work: &Work, surroundings: &Surroundings) -> io::Result<()> {
     let is_refused = |one: &worker::Judged| matches!(one.verdict, Verdict::Refused(_));
     let none_refused = !work.judged.iter().any(is_refused);
-    let judgements: Vec<Judgement<'_>> = ours
+    let entries: Vec<Entry<'_>> = ours
         .iter()
         .zip(&work.judged)
         .filter_map(|(update, one)| {
@@ -126,7 +126,7 @@ fn log(ours: &[Update], work: &Work, surroundings: &Surroundings) -> io::Result<
                 Verdict::Good => Outcome::Good,
                 Verdict::WouldRefuse(rejection) => Outcome::WouldRefuse(rejection.code),
             };
-            Some(Judgement {
+            Some(Entry {
                 time: surroundings.now,
                 name: update.name.as_ref(),
                 old: update.old,
@@ -135,12 +135,12 @@ fn log(ours: &[Update], work: &Work, surroundings: &Surroundings) -> io::Result<
                 relayed: one.relayed,
                 mode: one.mode,
                 outcome,
-                duration: one.duration,
+                duration: Some(one.duration),
             })
         })
         .collect();
-    if judgements.is_empty() {
+    if entries.is_empty() {
         return Ok(());
     }
-    audit::append(&ServerDir::of(&surroundings.git_dir), &judgements)
+    Log::of(&ServerDir::of(&surroundings.git_dir), work.audit_bytes).append(&entries)
 }

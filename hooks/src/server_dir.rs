@@ -45,7 +45,7 @@ impl ServerDir {
         Ok(path)
     }
 
-    /// Opens a file directly below it, to append to; it is made where it is missing.
+    /// Opens a file directly below it, to read and to append to; it is made where it is missing.
     ///
     /// # Errors
     ///
@@ -55,6 +55,7 @@ impl ServerDir {
         let path = self.path.join(name);
         let mut options = OpenOptions::new();
         options
+            .read(true)
             .append(true)
             .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
         match options.open(&path) {

@@ -182,13 +182,15 @@ impl<'w> Guarded<'w> {
             .line()
     }
 
-    /// Returns the lines of the audit log.
+    /// Returns the judgements in the audit log.
     pub(crate) fn audit(&self) -> Vec<Value> {
         let log = self.world.read(&self.repository(), "handoff/audit.jsonl");
         let lines = String::from_utf8(log).unwrap();
-        lines
+        let lines = lines
             .lines()
-            .map(|line| serde_json::from_str(line).unwrap())
+            .map(|line| serde_json::from_str(line).unwrap());
+        lines
+            .filter(|line: &Value| line["outcome"] != "taken")
             .collect()
     }
 

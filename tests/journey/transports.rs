@@ -1,9 +1,6 @@
 //! The whole hand-over through every server that Git knows, each with the hook.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use crate::{
     guarded::{
@@ -247,8 +244,9 @@ fn gitolite_gives_all_its_repositories_the_hook() {
         return;
     };
     let home = server.gitolite_home();
-    let common = home.join("local/hooks/common/pre-receive");
-    fs::copy(server.repository().join("hooks/pre-receive"), &common).unwrap();
+    let common = home.join("local/hooks/common");
+    let into = ["install", "--into", common.to_str().unwrap()];
+    world.run("handoff-hooks", &home, into).ok();
     server.hooks(["uninstall"]).ok();
     let mut setup = world.command("gitolite", &home);
     Output::of(setup.env("HOME", &home).args(["setup", "--hooks-only"])).ok();
@@ -259,8 +257,10 @@ fn gitolite_gives_all_its_repositories_the_hook() {
         let hooks = |args: &[&str]| world.run("handoff-hooks", &dir, args);
         hooks(&["doctor", "--live"]).ok();
         let again = hooks(&["install", "--json"]).ok().json();
+        let again = &again["repositories"][0]["hooks"][0];
         assert_eq!(again["changes"], serde_json::json!([]), "{repository}");
         let status = hooks(&["status", "--json"]).ok().json();
+        let status = &status["repositories"][0]["hooks"][0];
         assert_eq!(status["state"], "installed", "{repository}");
     }
     let here = server.seeded_clone(Agent, "here");

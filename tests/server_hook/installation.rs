@@ -25,7 +25,7 @@ fn the_hook_is_a_script_with_an_absolute_path() {
     let served = Served::new();
     let hook = served.bare.join("hooks/pre-receive");
     let script = fs::read_to_string(&hook).unwrap();
-    let program = served.hooks(["status", "--json"]).ok().json()["executable"].clone();
+    let program = served.asks_of_hook(&["status"])["executable"].clone();
     assert!(script.starts_with("#!/bin/sh\n"), "{script}");
     assert!(script.contains(&format!("exec '{}' pre-receive", program.as_str().unwrap())));
     assert!(Path::new(program.as_str().unwrap()).is_absolute());
@@ -42,6 +42,7 @@ fn installing_twice_is_installing_once() {
     let before = fs::read(&hook).unwrap();
     let again = served.hooks(["install", "--json"]).ok().json();
     assert_eq!(again["format"], "handoff-hooks.install.v1");
+    let again = &again["repositories"][0]["hooks"][0];
     assert_eq!(again["changes"], serde_json::json!([]));
     assert_eq!(fs::read(&hook).unwrap(), before);
     fs::set_permissions(&hook, fs::Permissions::from_mode(0o644)).unwrap();
@@ -60,7 +61,7 @@ fn a_dry_run_says_what_would_be_done() {
     let served = Served::new();
     let hook = bare(&served);
     write_hook(&hook, "#!/bin/sh\nexit 0\n");
-    let plan = served.hooks(["install", "--dry-run", "--json"]).ok().json();
+    let plan = served.asks_of_hook(&["install", "--dry-run"]);
     assert_eq!(plan["changes"], serde_json::json!(["keep", "write"]));
     assert_eq!(fs::read(&hook).unwrap(), b"#!/bin/sh\nexit 0\n");
     assert_eq!(
@@ -138,9 +139,9 @@ fn a_link_to_our_script_belongs_to_other_repositories_too() {
     let common = served.bare.join("common");
     fs::rename(&hook, &common).unwrap();
     symlink(&common, &hook).unwrap();
-    let again = served.hooks(["install", "--json"]).ok().json();
+    let again = served.asks_of_hook(&["install"]);
     assert_eq!(again["changes"], serde_json::json!([]));
-    let status = served.hooks(["status", "--json"]).ok().json();
+    let status = served.asks_of_hook(&["status"]);
     assert_eq!(status["state"], "installed");
     served.hooks(["doctor", "--live"]).ok();
     // Neither is the script changed nor the link taken for ours.
@@ -177,10 +178,7 @@ fn a_hook_that_replaced_ours_is_not_overwritten() {
     let error = served.hooks(["install", "--json"]).code(5).json();
     assert_eq!(error["code"], "DIRECTORY_NOT_EMPTY");
     served.hooks(["uninstall"]).code(6);
-    assert_eq!(
-        served.hooks(["status", "--json"]).ok().json()["state"],
-        "foreign"
-    );
+    assert_eq!(served.asks_of_hook(&["status"])["state"], "foreign");
     assert_eq!(fs::read(&hook).unwrap(), b"#!/bin/sh\n# new\nexit 0\n");
 }
 
@@ -212,7 +210,7 @@ fn hooks_are_where_git_looks_for_them() {
 fn a_program_that_is_gone_refuses_every_push() {
     let served = Served::new();
     let hook = served.bare.join("hooks/pre-receive");
-    let program = served.hooks(["status", "--json"]).ok().json()["executable"].clone();
+    let program = served.asks_of_hook(&["status"])["executable"].clone();
     let script = fs::read_to_string(&hook).unwrap();
     fs::write(
         &hook,
@@ -222,7 +220,7 @@ fn a_program_that_is_gone_refuses_every_push() {
     served.push(&["HEAD:refs/heads/main"]).code(1);
     let checks = served.hooks(["doctor", "--json"]).code(1).json();
     let failed = |name: &str| {
-        let checks = checks["checks"].as_array().unwrap();
+        let checks = checks["repositories"][0]["checks"].as_array().unwrap();
         let found = checks.iter().find(|check| check["name"] == name).unwrap();
         found["ok"] == false
     };

@@ -52,7 +52,7 @@ fn in_shadow_a_push_is_told_what_would_be_refused_and_goes_on() {
     assert_eq!(lines[1]["outcome"], "good");
     // What was let in is not remembered as good: nothing follows it once the rules are enforced.
     served.set("handoff.mode", "enforce");
-    served.refuses(&records.next("x", &bad), "x", "GENERATION_GAP");
+    served.refuses(&records.next("x", &bad), "x", "MALFORMED_MANIFEST");
 }
 
 #[test]

@@ -109,8 +109,27 @@ impl Served {
         Some(found.ok().line()).filter(|id| !id.is_empty())
     }
 
-    /// Returns the lines of the audit log.
+    /// Runs `handoff-hooks` with `--json`, and returns what it says of the repository's `pre-receive`.
+    #[track_caller]
+    pub(super) fn asks_of_hook(&self, args: &[&str]) -> Value {
+        let args = [args, &["--json"]].concat();
+        let said = self
+            .world
+            .run("handoff-hooks", &self.bare, args)
+            .ok()
+            .json();
+        said["repositories"][0]["hooks"][0].clone()
+    }
+
+    /// Returns the judgements in the audit log.
     pub(super) fn audit(&self) -> Vec<Value> {
+        let mut lines = self.log();
+        lines.retain(|line| line["outcome"] != "taken");
+        lines
+    }
+
+    /// Returns the lines of the audit log.
+    pub(super) fn log(&self) -> Vec<Value> {
         let log = self.world.read(&self.bare, "handoff/audit.jsonl");
         String::from_utf8(log)
             .unwrap()

@@ -2,15 +2,15 @@
 
 use std::{collections::BTreeSet, path::PathBuf};
 
-use gix::{ObjectId, bstr::BString};
+use gix::bstr::BString;
 use hooks::{
     pre_receive::{Server, Update},
     quarantine::ObjectDirectories,
 };
 use serde_json::json;
-use store::{error_code::ErrorCode, timestamp::Timestamp};
+use store::timestamp::Timestamp;
 
-use super::{Printer, Target};
+use super::{Printer, object_id, target::Target};
 use crate::{error::CommandError, exit, ui::terminal_safe};
 
 #[derive(clap::Args, Debug)]
@@ -64,16 +64,4 @@ pub(super) fn run(args: &Args, printer: &Printer) -> Result<u8, CommandError> {
     });
     printer.print("check", body, &text)?;
     Ok(refused.map_or(exit::SUCCESS, |rejection| exit::of(rejection.code)))
-}
-
-/// Reads a full object id; zeros of any number stand for the null id.
-fn object_id(text: &str, kind: gix::hash::Kind) -> Result<ObjectId, CommandError> {
-    if !text.is_empty() && text.bytes().all(|b| b == b'0') {
-        return Ok(ObjectId::null(kind));
-    }
-    let id = ObjectId::from_hex(text.as_bytes()).ok();
-    id.filter(|id| id.kind() == kind).ok_or_else(|| {
-        let message = format!("`{text}` is no full object id of this repository");
-        CommandError::new(ErrorCode::Usage, message).hint("git rev-parse <name> gives it")
-    })
 }

@@ -1,6 +1,6 @@
 //! Sees whether the hook of a repository does its work.
 
-use std::{fs, os::unix::fs::MetadataExt, path::Path, process::Command};
+use std::{ffi::OsStr, fs, os::unix::fs::MetadataExt, path::Path, process::Command};
 
 use gix::bstr::ByteSlice;
 use store::{
@@ -9,8 +9,14 @@ use store::{
     timestamp::Timestamp,
 };
 
-use super::{Found, Site, is_executable};
-use crate::{pre_receive::Server, quarantine::ObjectDirectories, server_dir::ServerDir};
+use super::{Forge, Found, Hook, Site, forge, hooks_directory, is_executable};
+use crate::{
+    pre_receive::{Server, Settings},
+    quarantine::ObjectDirectories,
+    server_dir::ServerDir,
+};
+
+mod accept_env;
 
 /// Oldest Git that is supported.
 const OLDEST_GIT: (u32, u32) = (2, 39);
@@ -20,29 +26,77 @@ const OLDEST_GIT: (u32, u32) = (2, 39);
 pub struct Check {
     /// Its name.
     pub name: &'static str,
-    /// Whether all is well.
-    pub ok: bool,
+    /// How it stands.
+    pub state: State,
     /// What was found.
     pub detail: String,
 }
 
+/// How a thing stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum State {
+    /// All is well.
+    Good,
+    /// It works, and there is something to know.
+    Warned,
+    /// It does not work.
+    Failed,
+}
+
 impl Check {
     fn of(name: &'static str, result: Result<String, String>) -> Self {
-        let ok = result.is_ok();
+        let state = if result.is_ok() {
+            State::Good
+        } else {
+            State::Failed
+        };
         let detail = result.unwrap_or_else(|detail| detail);
-        Check { name, ok, detail }
+        Check {
+            name,
+            state,
+            detail,
+        }
+    }
+
+    /// What is wrong with something that does not have to work.
+    fn or_warned(self) -> Self {
+        let state = match self.state {
+            State::Failed => State::Warned,
+            other => other,
+        };
+        Check { state, ..self }
     }
 }
 
-/// Looks at Git, the hook's files and the policy; changes nothing.
-pub fn look(repository: &Repository, now: Timestamp) -> Vec<Check> {
-    vec![
-        Check::of("git", git_version(repository.git())),
-        Check::of("hook", hook(repository)),
-        Check::of("program", program(repository)),
-        Check::of("policy", policy(repository, now)),
-        Check::of("owner", owner(repository)),
-    ]
+/// Looks at Git, the files of the hooks and the policy; changes nothing.
+///
+/// # Errors
+///
+/// Where Git cannot say where hooks are.
+pub fn look(
+    repository: &Repository,
+    forge: Forge,
+    now: Timestamp,
+) -> Result<Vec<Check>, super::InstallError> {
+    let sites = Site::of(repository, forge)?;
+    let mut checks = vec![Check::of("git", git_version(repository.git()))];
+    if forge == Forge::Gitea {
+        checks.push(Check::of("dispatcher", dispatcher(repository)));
+    }
+    for site in &sites {
+        match site.kind {
+            Hook::PreReceive => {
+                checks.push(Check::of("hook", hook(site)));
+                checks.push(Check::of("program", program(site)));
+            }
+            // Without it the log does not say what moved, and nothing else is amiss.
+            Hook::PostReceive => checks.push(Check::of("post-receive", hook(site)).or_warned()),
+        }
+    }
+    checks.push(Check::of("policy", policy(repository, now)));
+    checks.push(identity(repository));
+    checks.push(Check::of("owner", owner(repository)));
+    Ok(checks)
 }
 
 fn git_version(git: &Git) -> Result<String, String> {
@@ -58,8 +112,23 @@ fn git_version(git: &Git) -> Result<String, String> {
     }
 }
 
-fn hook(repository: &Repository) -> Result<String, String> {
-    let site = Site::of(repository).map_err(|error| error.to_string())?;
+/// The hook that Gitea and Forgejo write must be what Git runs.
+fn dispatcher(repository: &Repository) -> Result<String, String> {
+    let hooks = hooks_directory(repository).map_err(|error| error.to_string())?;
+    let dispatcher = hooks.join(Hook::PreReceive.name());
+    let shown = dispatcher.display();
+    if !forge::is_generated(&dispatcher) {
+        return Err(format!(
+            "{shown} is not the one that Gitea or Forgejo writes: regenerate the hooks there"
+        ));
+    }
+    match is_executable(&dispatcher) {
+        true => Ok(shown.to_string()),
+        false => Err(format!("{shown} is not executable, so Git does not run it")),
+    }
+}
+
+fn hook(site: &Site) -> Result<String, String> {
     let hook = site.hook.display();
     match site.found().map_err(|error| error.to_string())? {
         Found::Nothing => Err(format!("there is no {hook}")),
@@ -67,20 +136,42 @@ fn hook(repository: &Repository) -> Result<String, String> {
         Found::Ours(_) | Found::Linked(_) if !is_executable(&site.hook) => {
             Err(format!("{hook} is not executable, so Git does not run it"))
         }
-        Found::Ours(wrapper) | Found::Linked(wrapper)
-            if wrapper.chains() && !is_executable(&site.previous) =>
-        {
-            Err(format!(
+        Found::Ours(wrapper) | Found::Linked(wrapper) => match &site.previous {
+            Some(previous) if wrapper.chains() && !is_executable(previous) => Err(format!(
                 "{hook} also runs {}, which is not there or not executable",
-                site.previous.display()
-            ))
-        }
-        Found::Ours(_) | Found::Linked(_) => Ok(hook.to_string()),
+                previous.display()
+            )),
+            _ => Ok(hook.to_string()),
+        },
     }
 }
 
-fn program(repository: &Repository) -> Result<String, String> {
-    let site = Site::of(repository).map_err(|error| error.to_string())?;
+/// Says who is known to push, and warns where a client could say who it is.
+fn identity(repository: &Repository) -> Check {
+    let name = "identity";
+    let warned = |detail: String| Check {
+        name,
+        state: State::Warned,
+        detail,
+    };
+    let Ok(settings) = Settings::read(repository.gix()) else {
+        return Check::of(name, Err("the settings cannot be read".into()));
+    };
+    let Some(variable) = settings.identity.variable else {
+        return warned("handoff.identityEnv is not set: who may push writes as anybody".into());
+    };
+    if variable.starts_with("HTTP_") {
+        return warned(format!(
+            "{variable} is a header of the request: its client sets it"
+        ));
+    }
+    match accept_env::accepting(&variable) {
+        Some(file) => warned(format!("{} lets a client set {variable}", file.display())),
+        None => Check::of(name, Ok(variable)),
+    }
+}
+
+fn program(site: &Site) -> Result<String, String> {
     let found = site.found().ok();
     let wrapper = found.as_ref().and_then(Found::wrapper);
     let wrapper = wrapper.ok_or("no hook of ours names it")?;
@@ -122,16 +213,45 @@ fn owner(repository: &Repository) -> Result<String, String> {
 }
 
 /// Pushes a commit that is no record to a scope of its own, and sees that the hook refuses it.
-pub fn live(repository: &Repository) -> Check {
-    Check::of("live", push_what_must_be_refused(repository))
+///
+/// Without a `url` it is pushed to the repository's directory, where Git alone runs the hooks.
+pub fn live(repository: &Repository, forge: Forge, url: Option<&OsStr>) -> Check {
+    let pushed = match (forge, url) {
+        (Forge::Gitlab, None) => Err(
+            "GitLab runs its hooks for pushes through it alone: give the URL of the project with --url"
+                .into(),
+        ),
+        _ => push_what_must_be_refused(repository, url),
+    };
+    match pushed {
+        Ok(Pushed::InShadow) => Check {
+            name: "live",
+            state: State::Warned,
+            detail: "the mode is shadow: a push that breaks the rules is told so, and taken".into(),
+        },
+        Ok(Pushed::Refused) => {
+            Check::of("live", Ok("a push that breaks the rules is refused".into()))
+        }
+        Err(detail) => Check::of("live", Err(detail)),
+    }
 }
 
-fn push_what_must_be_refused(repository: &Repository) -> Result<String, String> {
+/// What became of a push that breaks the rules.
+enum Pushed {
+    Refused,
+    InShadow,
+}
+
+fn push_what_must_be_refused(
+    repository: &Repository,
+    url: Option<&OsStr>,
+) -> Result<Pushed, String> {
     let git_dir = repository.git_dir();
     let uid = fs::metadata(git_dir).map(|found| found.uid());
     let own = rustix::process::geteuid().as_raw();
     if let Ok(owner) = uid
         && owner != own
+        && url.is_none()
     {
         return Err(format!(
             "run this as the owner of the repository, user {owner}, not as user {own}"
@@ -164,7 +284,7 @@ fn push_what_must_be_refused(repository: &Repository) -> Result<String, String> 
     // Distinct each time: the last digits of the commit, which holds the time.
     let name = format!("refs/handoff/doctor-{}", &commit[..12]);
     let refspec = format!("{commit}:{name}");
-    let target = git_dir.as_os_str();
+    let target = url.unwrap_or(git_dir.as_os_str());
     let pushed = git.command([
         "push".as_ref(),
         "--no-verify".as_ref(),
@@ -177,9 +297,7 @@ fn push_what_must_be_refused(repository: &Repository) -> Result<String, String> 
     let lines = pushed.stderr.lines();
     let mut ours = lines.filter_map(|line| line.strip_prefix(b"remote: handoff: "));
     match pushed.status.success() {
-        false if ours.any(|line| line.contains_str(&refused)) => {
-            Ok("a push that breaks the rules is refused".into())
-        }
+        false if ours.any(|line| line.contains_str(&refused)) => Ok(Pushed::Refused),
         false => Err(format!(
             "the push failed, but not by the hook: {}",
             git::failure("push".into(), &pushed)
@@ -192,6 +310,11 @@ fn push_what_must_be_refused(repository: &Repository) -> Result<String, String> 
                 Ok(_) => String::new(),
                 Err(error) => format!("; it could not be removed again: {error}"),
             };
+            if ours.any(|line| line.starts_with(b"would refuse: ") && line.contains_str(&refused))
+                && left.is_empty()
+            {
+                return Ok(Pushed::InShadow);
+            }
             Err(format!(
                 "a push that breaks the rules was taken as {name}{left}"
             ))

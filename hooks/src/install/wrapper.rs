@@ -12,20 +12,64 @@ const HEAD: &str = "\
 #!/bin/sh
 # Installed by `handoff-hooks install`; `handoff-hooks uninstall` brings back what was here before.
 ";
-/// What follows where a hook was there before: our hook first, for it has no effects, then the other one with the
-/// same input, environment and arguments. The first that refuses decides.
-const CHAIN: &str = "\
-input=$(cat && echo .) || exit
-input=${input%.}
-printf %s \"$input\" | EXECUTABLE pre-receive || exit
-printf %s \"$input\" 2>/dev/null | \"${0%/*}/pre-receive.before-handoff\" \"$@\"
-";
-const ALONE: &str = "exec EXECUTABLE pre-receive\n";
 const PLACE: &str = "EXECUTABLE";
+
+/// The hooks of Git that we take part in, githooks(5).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Hook {
+    /// Judges a push.
+    PreReceive,
+    /// Notes what has moved.
+    PostReceive,
+}
+
+impl Hook {
+    /// Both of them.
+    pub const ALL: [Hook; 2] = [Hook::PreReceive, Hook::PostReceive];
+
+    /// Returns the name of the hook, which is that of its file and of our subcommand.
+    pub fn name(self) -> &'static str {
+        match self {
+            Hook::PreReceive => "pre-receive",
+            Hook::PostReceive => "post-receive",
+        }
+    }
+
+    /// Returns the name under which a hook that was there is kept: in its own directory, so that what it finds
+    /// relative to itself stays where it was.
+    pub(super) fn previous(self) -> String {
+        format!("{}.before-handoff", self.name())
+    }
+
+    /// Returns the script of the hook, with a place for the executable.
+    ///
+    /// Where a hook was there before, it has the same input, environment and arguments, and its exit status counts. Ours
+    /// judges first, for it has no effects; what it notes of a push that is in decides nothing.
+    fn template(self, chains: bool) -> String {
+        let name = self.name();
+        if !chains {
+            return format!("exec {PLACE} {name}\n");
+        }
+        let and_then = match self {
+            Hook::PreReceive => "|| exit",
+            Hook::PostReceive => "|| :",
+        };
+        format!(
+            "\
+input=$(cat && echo .) || exit
+input=${{input%.}}
+printf %s \"$input\" | {PLACE} {name} {and_then}
+printf %s \"$input\" 2>/dev/null | \"${{0%/*}}/{previous}\" \"$@\"
+",
+            previous = self.previous()
+        )
+    }
+}
 
 /// What our script does.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Wrapper {
+    hook: Hook,
     executable: PathBuf,
     chains: bool,
 }
@@ -34,9 +78,10 @@ impl Wrapper {
     /// Makes a script that runs `executable`, and after it the hook that was there before if it `chains`.
     ///
     /// Returns `None` where the path is relative or holds a line feed.
-    pub(super) fn new(executable: &Path, chains: bool) -> Option<Self> {
+    pub(super) fn new(hook: Hook, executable: &Path, chains: bool) -> Option<Self> {
         let good = executable.is_absolute() && !executable.as_os_str().as_bytes().contains(&b'\n');
         good.then(|| Wrapper {
+            hook,
             executable: executable.into(),
             chains,
         })
@@ -55,22 +100,22 @@ impl Wrapper {
     /// Reads a script that [`Wrapper::to_bytes`] wrote; `None` for every other file.
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         let body = bytes.strip_prefix(HEAD.as_bytes())?;
-        [(ALONE, false), (CHAIN, true)]
-            .into_iter()
-            .find_map(|(template, chains)| {
-                let (before, after) = template.split_once(PLACE)?;
-                let quoted = body
-                    .strip_prefix(before.as_bytes())?
-                    .strip_suffix(after.as_bytes())?;
-                let inner = quoted.strip_prefix(b"'")?.strip_suffix(b"'")?;
-                let path = OsString::from_vec(inner.replace(r"'\''", "'"));
-                Self::new(Path::new(&path), chains)
-            })
+        let forms = Hook::ALL.map(|hook| [(hook, false), (hook, true)]);
+        forms.into_iter().flatten().find_map(|(hook, chains)| {
+            let template = hook.template(chains);
+            let (before, after) = template.split_once(PLACE)?;
+            let quoted = body
+                .strip_prefix(before.as_bytes())?
+                .strip_suffix(after.as_bytes())?;
+            let inner = quoted.strip_prefix(b"'")?.strip_suffix(b"'")?;
+            let path = OsString::from_vec(inner.replace(r"'\''", "'"));
+            Self::new(hook, Path::new(&path), chains)
+        })
     }
 
     /// Writes the script.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
-        let template = if self.chains { CHAIN } else { ALONE };
+        let template = self.hook.template(self.chains);
         let path = self.executable.as_os_str().as_bytes();
         let quoted = [b"'", path.replace("'", r"'\''").as_slice(), b"'"].concat();
         [HEAD.as_bytes(), &template.as_bytes().replace(PLACE, quoted)].concat()
@@ -84,8 +129,13 @@ mod tests {
     #[test]
     fn a_script_reads_back_as_it_was_written() {
         for path in ["/usr/bin/handoff-hooks", "/it's here/EXECUTABLE", "/ä b/x"] {
-            for chains in [false, true] {
-                let wrapper = Wrapper::new(Path::new(path), chains).unwrap();
+            for (hook, chains) in [
+                (Hook::PreReceive, false),
+                (Hook::PreReceive, true),
+                (Hook::PostReceive, false),
+                (Hook::PostReceive, true),
+            ] {
+                let wrapper = Wrapper::new(hook, Path::new(path), chains).unwrap();
                 assert_eq!(Wrapper::parse(&wrapper.to_bytes()), Some(wrapper));
             }
         }
@@ -95,6 +145,9 @@ mod tests {
     fn another_script_is_not_ours() {
         assert_eq!(Wrapper::parse(b"#!/bin/sh\nexec '/a' pre-receive\n"), None);
         assert_eq!(Wrapper::parse(format!("{HEAD}exit 0\n").as_bytes()), None);
-        assert_eq!(Wrapper::new(Path::new("handoff-hooks"), false), None);
+        assert_eq!(
+            Wrapper::new(Hook::PreReceive, Path::new("handoff-hooks"), false),
+            None
+        );
     }
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::{content::Limits, identity::IdentityPolicy};
 use crate::{
+    audit,
     config_files::{ConfigFiles, SettingError},
     mode::Modes,
     policy::Policy,
@@ -24,6 +25,8 @@ pub struct Settings {
     pub require_signed: bool,
     /// How much a push may hold.
     pub limits: Limits,
+    /// `handoff.auditBytes`: bytes from which on the log of judgements is full.
+    pub audit_bytes: u64,
 }
 
 impl Settings {
@@ -43,6 +46,9 @@ impl Settings {
             identity: IdentityPolicy::read(&files)?,
             require_signed: files.boolean("handoff.requireSigned")?.unwrap_or_default(),
             limits: Limits::read(&files)?,
+            audit_bytes: files
+                .number("handoff.auditBytes")?
+                .unwrap_or(audit::DEFAULT_BYTES),
         })
     }
 }

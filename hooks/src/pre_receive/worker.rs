@@ -11,7 +11,7 @@ use gix::ObjectId;
 use store::{error_code::ErrorCode, scope::ScopeName};
 
 use super::{Server, Surroundings, Update, Verdict};
-use crate::{mode::Mode, rejection::Rejection, rules::namespace};
+use crate::{audit, mode::Mode, rejection::Rejection, rules::namespace};
 
 /// How long it may take until the settings, and the deadline in them, are read.
 const OPENING: Duration = Duration::from_secs(60);
@@ -34,6 +34,8 @@ pub(super) struct Work {
     pub(super) judged: Vec<Judged>,
     /// The authenticated user, where one is known.
     pub(super) user: Option<String>,
+    /// Bytes from which on the log of judgements is full.
+    pub(super) audit_bytes: u64,
 }
 
 /// What the judging thread tells.
@@ -43,6 +45,7 @@ enum Message {
         mode: Mode,
         deadline: Duration,
         user: Option<String>,
+        audit_bytes: u64,
     },
     /// A record was found good, and so many are left of its ref.
     Record { id: ObjectId, left: usize },
@@ -93,6 +96,7 @@ impl Work {
             mode: Mode::Enforce,
             judged: Vec::new(),
             user: None,
+            audit_bytes: audit::DEFAULT_BYTES,
         }
     }
 
@@ -118,7 +122,11 @@ impl Work {
                     mode,
                     deadline: set,
                     user,
-                }) => (self.mode, deadline, self.user) = (mode, set, user),
+                    audit_bytes,
+                }) => {
+                    deadline = set;
+                    (self.mode, self.user, self.audit_bytes) = (mode, user, audit_bytes);
+                }
                 Ok(Message::Record { id, left }) => last = Some((id, left)),
                 Ok(Message::Judged(judged)) => {
                     self.judged.push(judged);
@@ -173,6 +181,7 @@ fn run(updates: &[Update], surroundings: &Surroundings, sender: &Sender<Message>
         mode,
         deadline: server.deadline(),
         user: server.user().map(ToOwned::to_owned),
+        audit_bytes: server.settings().audit_bytes,
     });
     if mode.refuses()
         && let Err(rejection) = server.settings().limits.judge_count(updates.len())
@@ -216,6 +225,7 @@ mod tests {
             mode: Mode::Enforce,
             deadline: Duration::from_secs(seconds),
             user: None,
+            audit_bytes: 0,
         }
     }
 
