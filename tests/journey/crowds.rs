@@ -11,7 +11,7 @@ use std::{
 use crate::{
     guarded::{Guarded, Writer::Agent},
     people::error_code,
-    world::{Output, ServerKind, World},
+    world::{GitVersion, Output, ServerKind, World},
 };
 
 const WRITERS: usize = 8;
@@ -23,28 +23,33 @@ fn rounds() -> usize {
     set.and_then(|rounds| rounds.parse().ok()).unwrap_or(2)
 }
 
-/// One of the crowd, with a clone of their own; all are run by the same user of the server.
+/// One of the crowd, with a clone and a Git of their own; all are run by the same user of the server.
 struct Racer {
     id: String,
     dir: PathBuf,
+    git: GitVersion,
 }
 
 impl Racer {
     fn run(&self, server: &Guarded<'_>, args: &[&str]) -> Output {
         let mut command = server.git_command(Agent, &self.dir);
-        command.env("HANDOFF_ID", &self.id);
+        command
+            .env("HANDOFF_ID", &self.id)
+            .env("PATH", World::path_with(&self.git));
         Output::of(command.arg("handoff").args(args))
     }
 }
 
 fn crowd(server: &Guarded<'_>) -> Vec<Racer> {
     let first = server.seeded_clone(Agent, "racer-0");
+    let gits = World::gits();
     let racer = |n: usize| Racer {
         id: format!("agent:writer1/{n}"),
         dir: match n {
             0 => first.clone(),
             n => server.clone_of(Agent, &format!("racer-{n}")),
         },
+        git: gits[n % gits.len()].clone(),
     };
     (0..WRITERS).map(racer).collect()
 }
@@ -143,6 +148,11 @@ fn left_over(dir: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
+fn of_a_crowd_at_a_guarded_git_daemon_exactly_one_wins() {
+    race(ServerKind::Daemon);
+}
+
+#[test]
 fn of_a_crowd_at_a_guarded_ssh_server_exactly_one_wins() {
     race(ServerKind::Ssh);
 }
@@ -150,6 +160,16 @@ fn of_a_crowd_at_a_guarded_ssh_server_exactly_one_wins() {
 #[test]
 fn of_a_crowd_at_a_guarded_nginx_exactly_one_wins() {
     race(ServerKind::Nginx);
+}
+
+#[test]
+fn of_a_crowd_at_a_guarded_lighttpd_exactly_one_wins() {
+    race(ServerKind::Lighttpd);
+}
+
+#[test]
+fn of_a_crowd_at_a_guarded_apache_exactly_one_wins() {
+    race(ServerKind::Apache);
 }
 
 #[test]

@@ -165,8 +165,13 @@ impl World {
 
     /// Returns the PATH of every run.
     pub(crate) fn path(&self) -> String {
+        Self::path_with(&self.git)
+    }
+
+    /// Returns the PATH of a run with another Git than the world's.
+    pub(crate) fn path_with(git: &GitVersion) -> String {
         let system = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
-        let (ours, git) = (executables(), self.git.directory());
+        let (ours, git) = (executables(), git.directory());
         format!("{}:{}:{system}", ours.display(), git.display())
     }
 
