@@ -36,8 +36,8 @@ pub(crate) fn send(
     scope: &ScopeName,
     record: ObjectId,
 ) -> Result<Delivery, CommandError> {
-    let report = match remote.push(scopes.repository, std::slice::from_ref(scope)) {
-        Ok(report) => report,
+    let answer = match remote.push(scopes.repository, std::slice::from_ref(scope)) {
+        Ok(answer) => answer,
         Err(error) if error.code == ErrorCode::Unreachable => {
             return Ok(match asked(scopes, remote, scope, record) {
                 true => Delivery::Taken,
@@ -46,7 +46,7 @@ pub(crate) fn send(
         }
         Err(error) => return Err(error),
     };
-    let (code, message) = match report.get(scope) {
+    let (code, message) = match answer.scopes.get(scope) {
         Some(Pushed::Sent | Pushed::UpToDate) => {
             // What the remote has taken it is seen to hold from now on; the next reader would note it too.
             let _ = scopes.reader().look(scope);
@@ -61,7 +61,8 @@ pub(crate) fn send(
             format!("git reported nothing of scope `{scope}`"),
         ),
     };
-    let error = CommandError::new(code, message).subject(scope.as_str());
+    let mut error = CommandError::new(code, message).subject(scope.as_str());
+    error.hints = answer.hints;
     Ok(Delivery::Refused(match code {
         ErrorCode::IdentityMismatch => {
             error.hint("say who you are at this server: git config handoff.id <id>")

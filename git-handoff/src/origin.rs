@@ -25,6 +25,10 @@ use crate::{
     scopes::ambiguous,
 };
 
+/// Why a scope may be there that is not shown.
+pub(crate) const MAY_BE_HIDDEN: &str =
+    "a server can hide refs/handoff/: `uploadpack.hideRefs`, `transfer.hideRefs` in git-config(1)";
+
 /// URL of a repository, without `handoff::` in front and without credentials, which stand beside it.
 pub(crate) struct Url {
     inner: String,
@@ -81,8 +85,9 @@ pub(crate) fn only_scope(context: &Context, url: &Url) -> Result<ScopeName, Comm
         .collect();
     match scopes.len() {
         0 => Err(
-            CommandError::new(ErrorCode::NotFound, "there is no scope at the remote")
-                .hint("make one where the work is: git handoff save --push"),
+            CommandError::new(ErrorCode::NotFound, "the remote shows no scope")
+                .hint("make one where the work is: git handoff save --push")
+                .hint(MAY_BE_HIDDEN),
         ),
         1 => Ok(scopes.remove(0)),
         _ => Err(ambiguous(&scopes)),
@@ -189,11 +194,10 @@ pub(crate) fn clone(
 fn not_read(error: GitError, scope: &ScopeName) -> CommandError {
     match error {
         GitError::Failed { ref message, .. } if message.contains("couldn't find remote ref") => {
-            CommandError::new(
-                ErrorCode::NotFound,
-                format!("there is no scope `{scope}` at the remote"),
-            )
-            .subject(scope.as_str())
+            let message = format!("the remote shows no scope `{scope}`");
+            CommandError::new(ErrorCode::NotFound, message)
+                .subject(scope.as_str())
+                .hint(MAY_BE_HIDDEN)
         }
         error => unreachable(error),
     }

@@ -64,6 +64,7 @@ pub(crate) fn fetch(
 ) -> Result<(), CommandError> {
     match remote.fetch(repository, Some(scope)) {
         Err(error) if error.code == ErrorCode::NotFound => Ok(()),
-        other => other,
+        Ok(_) => Ok(()),
+        Err(error) => Err(error),
     }
 }

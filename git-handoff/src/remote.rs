@@ -43,6 +43,13 @@ pub(crate) enum Pushed {
     Refused { code: ErrorCode, message: String },
 }
 
+/// What the remote answered to a push.
+pub(crate) struct Answer {
+    pub(crate) scopes: BTreeMap<ScopeName, Pushed>,
+    /// What helper and server say of what they refused, a sentence each.
+    pub(crate) hints: Vec<String>,
+}
+
 impl Setup {
     /// Says where credentials belong, if any were taken out of the URL.
     pub(crate) fn warn(&self, context: &Context) {
@@ -189,12 +196,12 @@ impl Remote {
         })
     }
 
-    /// Fetches every scope, or one, into `refs/handoff-remote/<name>/`.
+    /// Fetches every scope, or one, into `refs/handoff-remote/<name>/`, and returns what there is to warn of.
     pub(crate) fn fetch(
         &self,
         repository: &Repository,
         scope: Option<&ScopeName>,
-    ) -> Result<(), CommandError> {
+    ) -> Result<Vec<String>, CommandError> {
         let name = &self.name;
         let refspec = match scope {
             None => format!("+refs/handoff/*:refs/handoff-remote/{name}/*"),
@@ -212,33 +219,34 @@ impl Remote {
         ];
         let mut args: Vec<&str> = args.into();
         args.extend([name.as_str(), refspec.as_str()]);
-        match repository.git().output(args) {
-            Ok(_) => Ok(()),
-            Err(GitError::Failed { message, .. })
-                if message.contains("couldn't find remote ref") =>
-            {
-                let what =
-                    scope.map_or_else(String::new, |scope| format!("scope `{scope}` is not at "));
+        let output = git::run(repository.git().command(&args), &[])?;
+        if output.status.success() {
+            return Ok(said(&output.stderr, &["warning: "]));
+        }
+        match git::failure("fetch".into(), &output) {
+            GitError::Failed { message, .. } if message.contains("couldn't find remote ref") => {
+                let what = scope.map_or_else(
+                    || "no scope".to_owned(),
+                    |scope| format!("no scope `{scope}`"),
+                );
                 Err(CommandError::new(
                     ErrorCode::NotFound,
-                    format!("{what}the remote `{name}`"),
+                    format!("the remote `{name}` shows {what}"),
                 ))
             }
-            Err(GitError::Failed { message, .. })
-                if message.contains("No space left on device") =>
-            {
+            GitError::Failed { message, .. } if message.contains("No space left on device") => {
                 let message =
                     format!("what the remote `{name}` sent could not be written: {message}");
                 Err(CommandError::new(ErrorCode::Io, message)
                     .hint("make room on the disk, then run the command again"))
             }
-            Err(GitError::Failed { message, .. }) => {
+            GitError::Failed { message, .. } => {
                 let message = format!("the remote `{name}` could not be read: {message}");
                 Err(CommandError::new(ErrorCode::Unreachable, message)
                     .hint("see that the URL is right and the server can be reached")
                     .next(&["git", "ls-remote", name]))
             }
-            Err(error) => Err(error.into()),
+            error => Err(error.into()),
         }
     }
 
@@ -251,11 +259,14 @@ impl Remote {
         &self,
         repository: &Repository,
         scopes: &[ScopeName],
-    ) -> Result<BTreeMap<ScopeName, Pushed>, CommandError> {
+    ) -> Result<Answer, CommandError> {
         let refspecs = scopes
             .iter()
             .map(|scope| format!("refs/handoff/{scope}:refs/handoff/{scope}"));
         let mut args: Vec<String> = [
+            // Git's own advice is for branches.
+            "-c",
+            "advice.pushUpdateRejected=false",
             "push",
             "--porcelain",
             "--no-follow-tags",
@@ -269,8 +280,8 @@ impl Remote {
         let mut command = repository.git().command(&args);
         command.stdin(Stdio::null());
         let output = git::run(command, &[])?;
-        let report = report(&output.stdout.to_str_lossy());
-        if report.is_empty() {
+        let scopes = report(&output.stdout.to_str_lossy());
+        if scopes.is_empty() {
             let message = match git::failure("push".into(), &output) {
                 GitError::Failed { message, .. } => message,
                 other => other.to_string(),
@@ -280,8 +291,25 @@ impl Remote {
                 .hint("see that the server can be reached, then push again: what it has, it has")
                 .next(&["git", "handoff", "push"]));
         }
-        Ok(report)
+        Ok(Answer {
+            scopes,
+            hints: said(&output.stderr, &["hint: ", "remote: handoff:   hint: "]),
+        })
     }
+}
+
+/// Returns the lines of a program's standard error that begin in one of some ways, each once and without that.
+fn said(stderr: &[u8], beginnings: &[&str]) -> Vec<String> {
+    let mut said: Vec<String> = Vec::new();
+    for line in git::without_credentials(&stderr.to_str_lossy()).lines() {
+        let text = beginnings.iter().find_map(|begin| line.strip_prefix(begin));
+        if let Some(text) = text.map(str::trim_end)
+            && !said.iter().any(|other| other == text)
+        {
+            said.push(text.to_owned());
+        }
+    }
+    said
 }
 
 /// Reads the answer of `git push --porcelain`, git-push(1): `<flag> TAB <from>:<to> TAB <summary> (<reason>)`.

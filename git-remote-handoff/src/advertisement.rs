@@ -15,6 +15,7 @@ use crate::pkt_line::{self, Kind, Packet};
 pub struct AdvertisementFilter {
     capabilities: Option<BString>,
     null_id: BString,
+    has_shown: bool,
 }
 
 impl AdvertisementFilter {
@@ -46,10 +47,16 @@ impl AdvertisementFilter {
         if !name.starts_with(RECORDS.as_bytes()) {
             return Ok(());
         }
+        self.has_shown = true;
         match self.capabilities.take() {
             Some(capabilities) => write_first(output, id, name, &capabilities),
             None => pkt_line::write_packet(output, &[record, b"\n"].concat()),
         }
+    }
+
+    /// Tells whether any ref was left.
+    pub fn has_shown(&self) -> bool {
+        self.has_shown
     }
 
     /// Writes the line that carries the capabilities where no ref has done so.

@@ -11,6 +11,7 @@ use std::{
 };
 
 use gix::bstr::{BString, ByteSlice};
+use store::scope::RECORDS;
 
 use crate::{
     advertisement::{self, AdvertisementFilter},
@@ -19,7 +20,6 @@ use crate::{
     pkt_line::{FLUSH, Kind, PacketReader, write_packet},
     relay::{self, BUFFER_BYTES, Caller, Greeting, forward},
     report::{AnswerError, copy},
-    settings::Direction,
 };
 
 /// Most that one request for refs holds, in bytes.
@@ -64,8 +64,7 @@ pub(crate) fn relay<I: Read + Send + 'static>(
                 code => Ok(code),
             };
         }
-        Outcome::NothingWanted => caller.warn_of_refspec(Direction::Fetch, messages),
-        Outcome::Done => {}
+        outcome => outcome.warn(caller, messages),
     }
     process.wait().map_err(FetchError::Wait)
 }
@@ -75,10 +74,23 @@ pub(crate) fn relay<I: Read + Send + 'static>(
 pub(crate) enum Outcome {
     /// The server went away before it had said what it has.
     NoAnswer,
+    /// There is no scope to be seen.
+    NothingShown,
     /// Git looked for refs that are not shown, and asked for nothing.
     NothingWanted,
     /// All that Git asked for was answered.
     Done,
+}
+
+impl Outcome {
+    /// Says why nothing came, where there is something to say.
+    pub(crate) fn warn(self, caller: &Caller, messages: &Messages) {
+        match self {
+            Outcome::NothingShown => caller.warn_of_list(false, messages),
+            Outcome::NothingWanted => caller.warn_of_list(true, messages),
+            Outcome::NoAnswer | Outcome::Done => {}
+        }
+    }
 }
 
 /// Relays between the streams of both sides until the server's ends.
@@ -116,20 +128,29 @@ pub(crate) fn relay_streams<I: Read + Send + 'static>(
     copy(&mut answers.into_inner(), output)?;
     // Who wants nothing sends a flush and nothing else.
     let wanted = sent.load(Ordering::Relaxed) > FLUSH.len() as u64;
-    Ok(if wanted {
-        Outcome::Done
-    } else {
-        Outcome::NothingWanted
+    Ok(match (wanted, filter.has_shown()) {
+        (true, _) => Outcome::Done,
+        (false, true) => Outcome::NothingWanted,
+        (false, false) => Outcome::NothingShown,
     })
+}
+
+/// What a request for refs asks for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Asked {
+    /// Other refs than ours.
+    Elsewhere,
+    /// Single scopes.
+    Single,
+    /// All that there are.
+    All,
 }
 
 /// A request of protocol version 2.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Request {
-    /// `ls-refs`; `elsewhere` where it asks for other refs than ours.
-    ListRefs {
-        elsewhere: bool,
-    },
+    /// `ls-refs`
+    ListRefs(Asked),
     Fetch,
     Other,
 }
@@ -145,6 +166,7 @@ fn relay_requests<I: Read + Send + 'static>(
     thread::spawn(move || forward_requests(PacketReader::new(input), requests, &sender));
     let mut current = None;
     let mut outcome = Outcome::Done;
+    let mut has_listed = false;
     while let Some(packet) = answers.read().map_err(AnswerError::Server)? {
         let request = match (current, packet.kind) {
             // Ends the answer before, on a stateless connection.
@@ -153,17 +175,19 @@ fn relay_requests<I: Read + Send + 'static>(
             (None, _) => kinds.try_recv().unwrap_or(Request::Other),
             (Some(request), _) => request,
         };
-        outcome = match request {
-            Request::ListRefs { elsewhere: true } => Outcome::NothingWanted,
-            Request::Fetch => Outcome::Done,
-            _ => outcome,
-        };
         let is_end = packet.kind != Kind::Data && packet.kind != Kind::Delimiter;
         current = (!is_end).then_some(request);
-        let is_shown = !matches!(request, Request::ListRefs { .. })
+        let is_shown = !matches!(request, Request::ListRefs(_))
             || packet.kind != Kind::Data
             || packet.line().starts_with(b"ERR ")
             || advertisement::is_listed(packet.line().as_bstr());
+        outcome = match request {
+            Request::ListRefs(Asked::Elsewhere) => Outcome::NothingWanted,
+            Request::ListRefs(Asked::All) if is_end && !has_listed => Outcome::NothingShown,
+            Request::Fetch => Outcome::Done,
+            _ => outcome,
+        };
+        has_listed = !is_end && (has_listed || is_shown);
         if is_shown {
             output.write_all(packet.raw).map_err(AnswerError::Client)?;
         }
@@ -260,16 +284,25 @@ fn forward_list_request(
         .filter_map(|line| advertisement::prefix_argument(line))
         .peekable();
     let is_asked = prefixes.peek().is_some();
-    let elsewhere = is_asked && !prefixes.any(|prefix| prefix.starts_with(b"refs/handoff/"));
+    let elsewhere = is_asked && !prefixes.any(|prefix| prefix.starts_with(RECORDS.as_bytes()));
+    let narrowed = advertisement::narrowed(&arguments);
+    let mut prefixes = narrowed
+        .iter()
+        .filter_map(|line| advertisement::prefix_argument(line));
+    let asked = match elsewhere {
+        true => Asked::Elsewhere,
+        false if prefixes.any(|prefix| prefix == RECORDS.as_bytes()) => Asked::All,
+        false => Asked::Single,
+    };
     announce
-        .send(Request::ListRefs { elsewhere })
+        .send(Request::ListRefs(asked))
         .map_err(|_| broken())?;
     requests.write_all(&head)?;
     if is_head {
         // Arguments stand behind a delimiter, of which there was none.
         requests.write_all(b"0001")?;
     }
-    for line in advertisement::narrowed(&arguments) {
+    for line in narrowed {
         write_packet(requests, &line)?;
     }
     requests.write_all(FLUSH)?;

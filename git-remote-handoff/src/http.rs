@@ -145,26 +145,32 @@ impl HttpHelper {
     }
 
     /// Passes on the list of refs: those of scopes for a fetch, all for a push, which are remembered.
+    ///
+    /// Returns whether there is any scope.
     pub(crate) fn list(
         &mut self,
         for_push: bool,
         output: &mut impl Write,
-    ) -> Result<(), HttpError> {
+    ) -> Result<bool, HttpError> {
         let command: &[u8] = if for_push { b"list for-push" } else { b"list" };
         self.send(command)?;
         self.remote_refs = RefLines::default();
+        let mut is_any = false;
         for line in self.batch()? {
             let (value, rest) = line.split_once_str(" ").unwrap_or((&line, b""));
             let name = rest.split(|b| *b == b' ').next().unwrap_or_default();
             if for_push && matches!(value.len(), 40 | 64) {
                 self.remote_refs.push(value, name);
             }
+            let is_scope = name.starts_with(RECORDS.as_bytes());
+            is_any |= is_scope;
             // A line that begins with a colon is no ref.
-            if for_push || value.starts_with(b":") || name.starts_with(RECORDS.as_bytes()) {
+            if for_push || value.starts_with(b":") || is_scope {
                 write_line(output, &line)?;
             }
         }
-        end_batch(output)
+        end_batch(output)?;
+        Ok(is_any)
     }
 
     /// Passes on a batch of `fetch` lines, and what is answered.
@@ -224,6 +230,11 @@ impl HttpHelper {
     /// Returns the reason to show for a ref that the server refused with `reason`.
     pub(crate) fn reason(&self, name: &BStr, reason: &str) -> String {
         self.messages.reason(name, reason)
+    }
+
+    /// Returns what to do about the refusals that were asked for.
+    pub(crate) fn advice(&self) -> Option<&'static str> {
+        self.messages.advice()
     }
 
     /// Ends the child and returns its exit status.

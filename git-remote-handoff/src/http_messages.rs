@@ -61,6 +61,11 @@ impl ChildMessages {
         said.remarks.reason(name, reason)
     }
 
+    /// Returns what to do about the refusals that were asked for.
+    pub(crate) fn advice(&self) -> Option<&'static str> {
+        self.lock().remarks.advice()
+    }
+
     fn lock(&self) -> MutexGuard<'_, Said> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -16,6 +16,7 @@ use crate::{
     pkt_line::{FLUSH, PacketReader},
     refs::{RefLines, warn_of_overtaken},
     relay::{self, BUFFER_BYTES, Caller, Greeting, forward},
+    remarks::Remarks,
     report::{AnswerError, ReportFormat},
     settings::Direction,
 };
@@ -89,7 +90,11 @@ pub(crate) fn relay<I: Read + Send + 'static>(
             let told = messages.clone();
             // Git is asked while the server works.
             let advice = thread::spawn(move || warn_of_overtaken(&remote_refs, &sent, &told));
-            format.relay(answers, output)?;
+            let mut remarks = Remarks::default();
+            format.relay(answers, output, &mut remarks)?;
+            if let Some(hint) = remarks.advice() {
+                messages.hint(hint);
+            }
             // Whether there was advice to give changes nothing.
             let _ = advice.join();
         }

@@ -3,7 +3,10 @@
 use std::io::{self, Read, Write};
 
 use gix::bstr::{BStr, BString, ByteSlice};
-use store::scope::RECORDS;
+use store::{
+    git::Git,
+    scope::{RECORDS, REMOTE},
+};
 
 use crate::{
     judge::ProposedUpdate,
@@ -56,6 +59,20 @@ impl Caller {
         ));
     }
 
+    /// Says why a fetch that asked for nothing may have missed something.
+    pub(crate) fn warn_of_list(&self, is_any_shown: bool, messages: &Messages) {
+        self.warn_of_refspec(Direction::Fetch, messages);
+        let Some(remote) = self.remote.as_ref() else {
+            return;
+        };
+        if is_any_shown || !self.fetches_records || !has_shown_scopes(remote.as_bstr()) {
+            return;
+        }
+        messages.warning(&format!(
+            "remote `{remote}` shows no scope, and has shown some before: it hides {RECORDS} (`uploadpack.hideRefs`, `transfer.hideRefs` in git-config(1)), or they were removed"
+        ));
+    }
+
     /// Returns the command that asks for some updates again, where the remote has a name.
     pub(crate) fn push_command(&self, updates: &[ProposedUpdate]) -> Option<String> {
         let remote = self.remote.as_ref().filter(|_| !updates.is_empty())?;
@@ -79,6 +96,15 @@ impl Caller {
         let words: Vec<String> = words.map(|word| quoted(word.as_bstr())).collect();
         Some(format!("git push {}", words.join(" ")))
     }
+}
+
+/// Tells whether scopes were ever fetched from a remote.
+fn has_shown_scopes(remote: &BStr) -> bool {
+    let tracked = format!("{REMOTE}{remote}/");
+    let args = ["for-each-ref", "--count=1", &tracked];
+    Git::in_dir(".")
+        .output(args)
+        .is_ok_and(|refs| !refs.is_empty())
 }
 
 /// Tells whether the source of a refspec names something under `refs/handoff/`.

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use gix::bstr::{BStr, BString, ByteSlice};
-use store::error_code::ErrorCode;
+use store::{error_code::ErrorCode, scope::RECORDS};
 
 use crate::judge::{held, one_line};
 
@@ -13,6 +13,17 @@ use crate::judge::{held, one_line};
 const MAX_LINE_BYTES: usize = 16 * 1024;
 /// Most refs that are remembered.
 const MAX_REFS: usize = 100_000;
+/// What servers report of refs that they take from nobody: Git of hidden ones, Gerrit, servers of branches and tags.
+const CLOSED: [&str; 4] = [
+    "deny updating a hidden ref",
+    "funny refname",
+    "prohibited by Gerrit",
+    "not valid ref",
+];
+/// What to do where a server takes no scopes.
+const KEEP_ELSEWHERE: &str = "keep the scopes in a repository that takes them: `git handoff init <url>`; or have refs/handoff/ opened there (`receive.hideRefs`, `transfer.hideRefs` in git-config(1))";
+/// What to do where a server refused a scope without a word of ours.
+const OWN_RULES: &str = "a rule of the server's own refused it; where it takes branches and tags alone, keep the scopes elsewhere: `git handoff init <url>`";
 
 /// Collects the remarks of a server from what it prints.
 #[derive(Default)]
@@ -20,6 +31,9 @@ pub struct Remarks {
     line: Vec<u8>,
     rejections: BTreeMap<BString, String>,
     lock_errors: BTreeMap<BString, String>,
+    /// The first line that says which refs the server takes.
+    said_of_names: Option<String>,
+    advice: Option<&'static str>,
 }
 
 impl Remarks {
@@ -43,8 +57,12 @@ impl Remarks {
                 (Some(rejection), _) => rejection.clone(),
                 // A pre-receive hook refuses a push as a whole.
                 (None, Some(other)) if reason.contains("pre-receive") => held(other.as_bstr()),
-                _ => reason.into(),
+                (None, Some(_)) => reason.into(),
+                (None, None) => self.foreign_rule(name, reason),
             };
+        }
+        if name.starts_with(RECORDS.as_bytes()) && CLOSED.iter().any(|text| reason.contains(text)) {
+            return self.closed(reason);
         }
         let said = self.lock_errors.get(name).map(String::as_str);
         if !is_lost_race(reason, said) {
@@ -52,6 +70,34 @@ impl Remarks {
         }
         let detail = said.unwrap_or(reason);
         one_line(&format!("{}: {detail}", ErrorCode::CasConflict))
+    }
+
+    /// Returns what to do about the refusals that were asked for, where the server did not say so itself.
+    pub fn advice(&self) -> Option<&'static str> {
+        self.advice
+    }
+
+    /// Returns the reason where a hook that is not ours refused a ref.
+    fn foreign_rule(&mut self, name: &BStr, reason: &str) -> String {
+        if !name.starts_with(RECORDS.as_bytes()) {
+            return reason.into();
+        }
+        match self.said_of_names.clone() {
+            Some(said) => self.closed(&said),
+            None => {
+                self.advice.get_or_insert(OWN_RULES);
+                reason.into()
+            }
+        }
+    }
+
+    /// Returns the reason where the server takes no scopes at all.
+    fn closed(&mut self, words: &str) -> String {
+        self.advice = Some(KEEP_ELSEWHERE);
+        one_line(&format!(
+            "{}: the server takes no refs under {RECORDS}: {words}",
+            ErrorCode::ForbiddenAction
+        ))
     }
 
     fn end_line(&mut self) {
@@ -66,8 +112,19 @@ impl Remarks {
             self.rejections.entry(name).or_insert(text);
         } else if let Some((name, text)) = lock_error(line.as_bstr()) {
             self.lock_errors.entry(name).or_insert(text);
+        } else if self.said_of_names.is_none() && speaks_of_names(line) {
+            self.said_of_names = Some(one_line(&line.to_str_lossy()));
         }
     }
+}
+
+/// Tells whether a line says that only branches and tags are taken.
+fn speaks_of_names(line: &[u8]) -> bool {
+    let line = line.to_str_lossy().to_lowercase();
+    let says = |words: &[&str]| words.iter().all(|word| line.contains(word));
+    says(&["refs/heads", "refs/tags"])
+        || says(&["only", "branches", "tags"])
+        || says(&["branch", "illegal"])
 }
 
 /// Splits `handoff: <CODE> <ref>: <text>` into the ref and `<CODE>: <text>`.
@@ -148,6 +205,33 @@ mod tests {
         assert_eq!(reason, "HELD: refused together with refs/handoff/a");
         let reason = remarks.reason("refs/handoff/b".into(), "n/a (unpacker error)");
         assert_eq!(reason, "n/a (unpacker error)");
+    }
+
+    #[test]
+    fn a_server_of_branches_and_tags_is_known_by_what_it_says() {
+        let name = BStr::new("refs/handoff/a");
+        let mut hidden = Remarks::default();
+        let reason = hidden.reason(name, "deny updating a hidden ref");
+        assert_eq!(
+            reason,
+            "FORBIDDEN_ACTION: the server takes no refs under refs/handoff/: deny updating a hidden ref"
+        );
+        assert_eq!(hidden.advice(), Some(KEEP_ELSEWHERE));
+        for said in [
+            "error: branch:handoff/a is illegal",
+            "You may push to refs/heads/* and refs/tags/* only",
+            "Only branches and tags can be pushed",
+        ] {
+            let mut remarks = remarks(&format!("hello\n{said}\n"));
+            let reason = remarks.reason(name, "pre-receive hook declined");
+            assert!(
+                reason.starts_with("FORBIDDEN_ACTION: ") && reason.ends_with(said),
+                "{reason}"
+            );
+        }
+        let mut other = remarks("commit messages need a ticket\n");
+        assert_eq!(other.reason(name, "hook declined"), "hook declined");
+        assert_eq!(other.advice(), Some(OWN_RULES));
     }
 
     #[test]

@@ -78,8 +78,8 @@ impl ReportFormat {
         self,
         mut answers: PacketReader<impl Read>,
         output: &mut impl Write,
+        remarks: &mut Remarks,
     ) -> Result<(), AnswerError> {
-        let mut remarks = Remarks::default();
         let mut report = Vec::new();
         let mut is_open = self.is_wanted;
         while is_open {
@@ -104,7 +104,7 @@ impl ReportFormat {
             report.extend_from_slice(data);
             if is_complete(&report) || report.len() > MAX_REPORT_BYTES {
                 is_open = false;
-                self.write(output, &rewritten(&report, &mut remarks))
+                self.write(output, &rewritten(&report, remarks))
                     .map_err(AnswerError::Client)?;
                 report.clear();
             }

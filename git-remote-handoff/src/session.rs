@@ -12,7 +12,7 @@ use crate::{
     connect::{self, Wanted},
     environment::Environment,
     error::HelperError,
-    fetch::{self, Outcome},
+    fetch,
     http::{self, HttpError, HttpHelper},
     http_push,
     judge::Judge,
@@ -92,6 +92,8 @@ struct State {
     /// The program that is to be run in place of the service.
     program: Option<BString>,
     is_listed: bool,
+    /// The list has shown no scope.
+    is_bare: bool,
     is_fetched: bool,
     /// The refs that Git asked to push, where it did so line by line.
     pushed: BTreeSet<BString>,
@@ -115,8 +117,7 @@ impl Session<'_> {
             (Ok(Some(code)), _) => Ok(code),
             (Ok(None), http) => {
                 if state.is_listed && !state.is_fetched {
-                    self.caller
-                        .warn_of_refspec(Direction::Fetch, &self.messages);
+                    self.caller.warn_of_list(!state.is_bare, &self.messages);
                 }
                 let Some((http, _)) = http else {
                     return Ok(0);
@@ -163,7 +164,7 @@ impl Session<'_> {
                 Command::List { for_push: false } => {
                     state.is_listed = true;
                     let http = self.http(state, Direction::Fetch, &line)?;
-                    http.list(false, &mut output)?;
+                    state.is_bare = !http.list(false, &mut output)?;
                 }
                 Command::List { for_push: true } => {
                     let http = self.http(state, Direction::Push, &line)?;
@@ -192,10 +193,7 @@ impl Session<'_> {
         output: &mut Output,
     ) -> Result<u8, HelperError> {
         let (code, outcome) = http.relay(input, output)?;
-        if outcome == Outcome::NothingWanted {
-            self.caller
-                .warn_of_refspec(Direction::Fetch, &self.messages);
-        }
+        outcome.warn(self.caller, &self.messages);
         Ok(code)
     }
 
@@ -278,6 +276,9 @@ impl Session<'_> {
         let verdict = http_push::push(http, &parsed, judge, output)?;
         for hint in verdict.hints() {
             self.messages.hint(&hint);
+        }
+        if let Some(hint) = http.advice() {
+            self.messages.hint(hint);
         }
         if verdict.is_outside() {
             self.caller.warn_of_refspec(Direction::Push, &self.messages);

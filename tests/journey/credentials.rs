@@ -233,3 +233,22 @@ fn a_restore_that_is_killed_while_it_clones_leaves_no_password_and_is_completed_
     world.handoff(world.root(), args).ok();
     assert_eq!(holders(&world, &there, &password), Vec::<PathBuf>::new());
 }
+
+#[test]
+fn a_password_that_somebody_configured_is_not_printed_as_a_next_command() {
+    let world = World::new();
+    let Some((server, url, password)) = server_with_password(&world) else {
+        return;
+    };
+    let dir = server.seeded_clone(Agent, "here");
+    server.handoff(Agent, &dir, ["init"]).ok();
+    let url = format!("handoff::{url}");
+    world.git(&dir, ["config", "remote.handoff.url", &url]).ok();
+    for json in [&[][..], &["--json"]] {
+        world.write(&dir, "notes.txt", format!("half {json:?}\n"));
+        let save = [&["save", "work", "--push"], json].concat();
+        let saved = server.handoff(Agent, &dir, save).ok();
+        let saved = discreet(saved, &password);
+        assert!(saved.stdout().contains("--from"), "{}", saved.stdout());
+    }
+}

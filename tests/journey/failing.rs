@@ -145,7 +145,10 @@ fn what_is_not_there_is_not_found() {
     let missing = world
         .handoff(&dir, ["restore", "nothing", "x", "--from", &url])
         .code(6);
-    insta::assert_snapshot!(world.normal(&missing.stderr()), @"error: there is no scope `nothing` at the remote [NOT_FOUND]");
+    insta::assert_snapshot!(world.normal(&missing.stderr()), @"
+    error: the remote shows no scope `nothing` [NOT_FOUND]
+    hint: a server can hide refs/handoff/: `uploadpack.hideRefs`, `transfer.hideRefs` in git-config(1)
+    ");
     for command in [
         "verify", "log", "accept", "release", "uncommit", "restore", "push",
     ] {

@@ -5,12 +5,12 @@ use std::{
     process::{Child, Stdio},
 };
 
-use crate::world::World;
+use crate::pair::Pair;
 
 #[test]
 fn broken_input_gives_one_clear_error() {
-    let world = World::new();
-    let server = world.path("server.git").display().to_string();
+    let pair = Pair::new();
+    let server = pair.path("server.git").display().to_string();
     for (input, message) in [
         ("frobnicate\n", "git sent the unknown command `frobnicate`"),
         ("list all\n", "git sent the broken command `list all`"),
@@ -33,7 +33,7 @@ fn broken_input_gives_one_clear_error() {
             "git sent a broken command list: the connection ended in the middle of a pkt-line",
         ),
     ] {
-        let run = world.helper(&server, input.as_bytes()).failed();
+        let run = pair.helper(&server, input.as_bytes()).failed();
         let errors: Vec<&str> = run
             .err
             .lines()
@@ -49,8 +49,8 @@ fn broken_input_gives_one_clear_error() {
 
 #[test]
 fn the_helper_says_what_it_is_when_it_is_started_by_hand() {
-    let world = World::new();
-    let output = world
+    let pair = Pair::new();
+    let output = pair
         .command("work", "git-remote-handoff", &[])
         .output()
         .unwrap();
@@ -64,20 +64,19 @@ fn the_helper_says_what_it_is_when_it_is_started_by_hand() {
 
 #[test]
 fn a_polite_end_is_a_success() {
-    let world = World::new();
-    let server = world.path("server.git").display().to_string();
-    assert_eq!(world.helper(&server, b"").ok().out, "");
+    let pair = Pair::new();
+    let server = pair.path("server.git").display().to_string();
+    assert_eq!(pair.helper(&server, b"").ok().out, "");
     assert_eq!(
-        world.helper(&server, b"capabilities\n\n").ok().out,
+        pair.helper(&server, b"capabilities\n\n").ok().out,
         "connect\noption\n\n"
     );
-    let run = world
+    let run = pair
         .helper(&server, b"option progress true\noption servpath \"x\"\n\n")
         .ok();
     assert_eq!(run.out, "unsupported\nok\n");
     assert_eq!(
-        world
-            .helper(&server, b"connect git-upload-archive\n\n")
+        pair.helper(&server, b"connect git-upload-archive\n\n")
             .ok()
             .out,
         "fallback\n"
@@ -86,10 +85,10 @@ fn a_polite_end_is_a_success() {
 
 #[test]
 fn when_git_goes_away_the_server_ends_and_nothing_is_said() {
-    let world = World::new();
-    let server = world.path("server.git").display().to_string();
+    let pair = Pair::new();
+    let server = pair.path("server.git").display().to_string();
     for service in ["git-upload-pack", "git-receive-pack"] {
-        let mut helper = connect(&world, &server, service);
+        let mut helper = connect(&pair, &server, service);
         // Git dies: both pipes close.
         drop(helper.stdin.take());
         drop(helper.stdout.take());
@@ -111,9 +110,9 @@ fn when_git_goes_away_the_server_ends_and_nothing_is_said() {
 
 #[test]
 fn a_helper_that_is_killed_takes_the_server_with_it() {
-    let world = World::new();
-    let server = world.path("server.git").display().to_string();
-    let mut helper = connect(&world, &server, "git-receive-pack");
+    let pair = Pair::new();
+    let server = pair.path("server.git").display().to_string();
+    let mut helper = connect(&pair, &server, "git-receive-pack");
     helper.kill().unwrap();
     helper.wait().unwrap();
     let mut said = String::new();
@@ -126,8 +125,8 @@ fn a_helper_that_is_killed_takes_the_server_with_it() {
 }
 
 /// Starts the helper and waits until the service has begun to speak.
-fn connect(world: &World, server: &str, service: &str) -> Child {
-    let mut helper = world
+fn connect(pair: &Pair, server: &str, service: &str) -> Child {
+    let mut helper = pair
         .command("work", "git-remote-handoff", &["handoff", server])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -1,11 +1,11 @@
 //! Which URLs are connected to, and how.
 
-use crate::world::{World, write_program};
+use crate::pair::{Pair, write_program};
 
 #[test]
 fn urls_that_would_start_other_things_are_refused() {
-    let world = World::new();
-    let marker = world.path("ran");
+    let pair = Pair::new();
+    let marker = pair.path("ran");
     let touch = format!("touch {}", marker.display());
     for url in [
         format!("ext::{touch}"),
@@ -20,7 +20,7 @@ fn urls_that_would_start_other_things_are_refused() {
         String::new(),
     ] {
         let url = format!("handoff::{url}");
-        let run = world.git(["fetch", &url, "refs/handoff/a"]).failed();
+        let run = pair.git(["fetch", &url, "refs/handoff/a"]).failed();
         assert!(run.err.contains("error: "), "{url}: {run:#?}");
         assert!(!marker.exists(), "{url}");
     }
@@ -28,12 +28,12 @@ fn urls_that_would_start_other_things_are_refused() {
 
 #[test]
 fn credentials_do_not_show_in_our_messages() {
-    let world = World::new();
-    let run = world
+    let pair = Pair::new();
+    let run = pair
         .helper("ftp://me:secret@host/x", b"capabilities\n")
         .failed();
     assert!(run.err.contains("`ftp://` is not supported"), "{run:#?}");
-    let run = world
+    let run = pair
         .helper("ssh://me:secret@host", b"capabilities\n")
         .failed();
     assert!(!run.err.contains("secret"), "{run:#?}");
@@ -41,83 +41,75 @@ fn credentials_do_not_show_in_our_messages() {
 
 #[test]
 fn transports_are_allowed_as_git_allows_them() {
-    let world = World::new();
-    world.record("a", "one");
+    let pair = Pair::new();
+    pair.record("a", "one");
     let forbidden = |args: [&str; 4]| {
-        world
-            .git(args)
+        pair.git(args)
             .failed()
             .says("transport `file` is not allowed");
     };
     forbidden(["-c", "protocol.file.allow=never", "push", "handoff"]);
     forbidden(["-c", "protocol.file.allow=never", "ls-remote", "handoff"]);
-    let mut world = world;
-    world.set("GIT_ALLOW_PROTOCOL", "handoff");
-    world
-        .git(["push", "handoff"])
+    pair.set("GIT_ALLOW_PROTOCOL", "handoff");
+    pair.git(["push", "handoff"])
         .failed()
         .says("transport `file` is not allowed");
-    world.set("GIT_ALLOW_PROTOCOL", "handoff:file");
-    world.git(["push", "handoff"]).ok();
+    pair.set("GIT_ALLOW_PROTOCOL", "handoff:file");
+    pair.git(["push", "handoff"]).ok();
 }
 
 #[test]
 fn a_url_that_no_user_gave_is_refused_where_git_refuses_it() {
-    let mut world = World::new();
-    world.set("GIT_PROTOCOL_FROM_USER", "0");
-    world
-        .git(["config", "protocol.handoff.allow", "always"])
+    let pair = Pair::new();
+    let unset = ["config", "--global", "--unset", "protocol.file.allow"];
+    pair.git(unset).ok();
+    pair.set("GIT_PROTOCOL_FROM_USER", "0");
+    pair.git(["config", "protocol.handoff.allow", "always"])
         .ok();
-    world
-        .git(["ls-remote", "handoff"])
+    pair.git(["ls-remote", "handoff"])
         .failed()
         .says("transport `file` is not allowed");
-    world.git(["config", "protocol.file.allow", "always"]).ok();
-    world.git(["ls-remote", "handoff"]).ok();
+    pair.git(["config", "protocol.file.allow", "always"]).ok();
+    pair.git(["ls-remote", "handoff"]).ok();
 }
 
 #[test]
 fn urls_are_rewritten_for_fetch_and_push() {
-    let world = World::new();
-    let server = world.path("server.git").display().to_string();
-    world.set_remote("short:server");
-    let tip = world.record("a", "one");
-    world
-        .git(["config", &format!("url.{server}.insteadOf"), "short:server"])
+    let pair = Pair::new();
+    let server = pair.path("server.git").display().to_string();
+    pair.set_remote("short:server");
+    let tip = pair.record("a", "one");
+    pair.git(["config", &format!("url.{server}.insteadOf"), "short:server"])
         .ok();
-    world.git(["push", "handoff"]).ok();
-    assert_eq!(world.server_ref("refs/handoff/a"), tip);
-    world
-        .git_in(".", ["init", "-q", "--bare", "second.git"])
+    pair.git(["push", "handoff"]).ok();
+    assert_eq!(pair.server_ref("refs/handoff/a"), tip);
+    pair.git_in(".", ["init", "-q", "--bare", "second.git"])
         .ok();
-    let second = world.path("second.git").display().to_string();
-    world
-        .git([
-            "config",
-            &format!("url.{second}.pushInsteadOf"),
-            "short:server",
-        ])
-        .ok();
-    world.git(["push", "handoff"]).ok().says("[new reference]");
+    let second = pair.path("second.git").display().to_string();
+    pair.git([
+        "config",
+        &format!("url.{second}.pushInsteadOf"),
+        "short:server",
+    ])
+    .ok();
+    pair.git(["push", "handoff"]).ok().says("[new reference]");
     assert_eq!(
-        world
-            .git_in("second.git", ["rev-parse", "refs/handoff/a"])
+        pair.git_in("second.git", ["rev-parse", "refs/handoff/a"])
             .line(),
         tip
     );
     assert_eq!(
-        world.git(["ls-remote", "handoff"]).listed(),
+        pair.git(["ls-remote", "handoff"]).listed(),
         ["refs/handoff/a"]
     );
 }
 
 #[test]
 fn rewriting_cannot_lead_around_the_checks() {
-    let world = World::new();
-    world.git(["config", "url.ext::.insteadOf", "safe:"]).ok();
-    world.set_remote("safe:touch x");
-    world
-        .git(["-c", "protocol.ext.allow=always", "ls-remote", "handoff"])
+    let pair = Pair::new();
+    pair.git(["config", "url.ext::.insteadOf", "safe:"]).ok();
+    pair.set_remote("safe:touch x");
+    pair.git(["-c", "protocol.ext.allow=always", "ls-remote", "handoff"])
         .failed()
         .says("`ext::` cannot be used");
 }
@@ -125,30 +117,26 @@ fn rewriting_cannot_lead_around_the_checks() {
 /// Asks Git and the helper for the same URL with a program in ssh's place that prints how it was called.
 #[test]
 fn ssh_is_called_as_git_calls_it() {
-    let world = World::new();
+    let pair = Pair::new();
     write_program(
-        &world.path("bin/ssh"),
+        &pair.path("bin/ssh"),
         r#"for word in "$@"; do printf '[%s]' "$word" >&2; done
 echo " protocol=$GIT_PROTOCOL dir=$GIT_DIR" >&2
 exit 1"#,
     );
     write_program(
-        &world.path("bin/openssh-like"),
+        &pair.path("bin/openssh-like"),
         r#"test "$1" = -G && exit 0
 exec ssh "$@""#,
     );
-    let program = |name: &str| world.path(&format!("bin/{name}")).display().to_string();
+    let program = |name: &str| pair.path(&format!("bin/{name}")).display().to_string();
     let asked = |set: &[(&str, &str)], config: &str, url: &str| {
         let run = |url: &str| {
-            let output = world
+            let output = pair
                 .command("work", "git", &["-c", config, "ls-remote", url])
                 .env(
                     "PATH",
-                    format!(
-                        "{}:{}",
-                        world.path("bin").display(),
-                        crate::world::search_path().display()
-                    ),
+                    format!("{}:{}", pair.path("bin").display(), pair.search_path()),
                 )
                 .envs(set.iter().copied())
                 .output()
@@ -205,42 +193,40 @@ exec ssh "$@""#,
 
 #[test]
 fn a_git_server_can_be_reached_through_a_program() {
-    let mut world = World::new();
-    world.record("a", "one");
-    let root = world.path(".").display().to_string();
+    let pair = Pair::new();
+    pair.record("a", "one");
+    let root = pair.path(".").display().to_string();
     write_program(
-        &world.path("proxy"),
+        &pair.path("proxy"),
         &format!(
             "echo \"$@\" >>{root}/asked; exec git daemon --inetd --export-all --enable=receive-pack --base-path={root} {root}"
         ),
     );
-    let program = world.path("proxy").display().to_string();
-    world.set_remote("git://host.example.org/server.git");
+    let program = pair.path("proxy").display().to_string();
+    pair.set_remote("git://host.example.org/server.git");
     let setting = format!("{program} for example.org");
-    world.git(["config", "core.gitProxy", &setting]).ok();
-    world.git(["push", "handoff"]).ok();
-    world.git(["config", "core.gitProxy", "none"]).ok();
-    world.set("GIT_PROXY_COMMAND", &program);
+    pair.git(["config", "core.gitProxy", &setting]).ok();
+    pair.git(["push", "handoff"]).ok();
+    pair.git(["config", "core.gitProxy", "none"]).ok();
+    pair.set("GIT_PROXY_COMMAND", &program);
     assert_eq!(
-        world.git(["ls-remote", "handoff"]).listed(),
+        pair.git(["ls-remote", "handoff"]).listed(),
         ["refs/handoff/a"]
     );
-    let asked = std::fs::read_to_string(world.path("asked")).unwrap();
+    let asked = std::fs::read_to_string(pair.path("asked")).unwrap();
     assert_eq!(asked, "host.example.org 9418\nhost.example.org 9418\n");
 }
 
 #[test]
 fn a_host_that_cannot_be_reached_is_named() {
-    let world = World::new();
+    let pair = Pair::new();
     // Port 1 of this machine: nobody listens.
-    world.set_remote("git://127.0.0.1:1/x");
-    world
-        .git(["ls-remote", "handoff"])
+    pair.set_remote("git://127.0.0.1:1/x");
+    pair.git(["ls-remote", "handoff"])
         .failed()
         .says("error: cannot connect to 127.0.0.1:1");
-    world.set_remote("ssh://host/x");
-    world
-        .git(["-c", "core.sshCommand=/none/ssh", "ls-remote", "handoff"])
+    pair.set_remote("ssh://host/x");
+    pair.git(["-c", "core.sshCommand=/none/ssh", "ls-remote", "handoff"])
         .failed()
         .says("/none/ssh");
 }

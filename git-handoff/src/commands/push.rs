@@ -117,6 +117,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
         scopes: BTreeMap::new(),
     };
     let mut good = Vec::new();
+    let mut hints = Vec::new();
     for scope in named {
         match judge(&repository, &remote, &scope) {
             Ok(()) => good.push(scope),
@@ -137,12 +138,17 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
             .scopes
             .extend(good.into_iter().map(|scope| (scope, Pushed::Sent)));
     } else if !good.is_empty() {
-        for (scope, pushed) in remote.push(&repository, &good)? {
+        let answer = remote.push(&repository, &good)?;
+        hints = answer.hints;
+        for (scope, pushed) in answer.scopes {
             let pushed = settled(&scopes, &remote, &scope, pushed)?;
             outcome.scopes.insert(scope, pushed);
         }
     }
     context.ui.report(&outcome)?;
+    for hint in hints {
+        context.ui.note(&format!("hint: {hint}"));
+    }
     let codes = outcome.scopes.values().filter_map(|pushed| match pushed {
         Pushed::Refused { code, .. } => Some(*code),
         _ => None,

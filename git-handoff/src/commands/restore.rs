@@ -165,7 +165,7 @@ fn fetch(
     }
     let remote = Remote::find_or_set_up(context, repository, None)?;
     match remote.fetch(repository, scope_arg(args).map(|arg| &arg.scope)) {
-        Ok(()) => Ok(None),
+        Ok(_) => Ok(None),
         Err(error) if matches!(error.code, ErrorCode::NotFound | ErrorCode::Unreachable) => {
             Ok(Some(error))
         }

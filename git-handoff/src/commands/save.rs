@@ -3,7 +3,10 @@
 use std::ffi::OsString;
 
 use serde_json::{Value, json};
-use store::{actor::ActorId, ref_store::Head, scope::ScopeName, verify::VerifiedRecord};
+use store::{
+    actor::ActorId, ref_store::Head, remote_url::without_credentials, scope::ScopeName,
+    verify::VerifiedRecord,
+};
 
 use crate::{
     actor::Actor,
@@ -208,7 +211,10 @@ fn sent_to(scopes: &Scopes<'_>, remote: &Remote) -> Sent {
     let url = scopes
         .repository
         .config(&format!("remote.{}.url", remote.name));
-    let inner = url.map(|url| url.strip_prefix("handoff::").unwrap_or(&url).to_owned());
+    let inner = url.map(|url| {
+        let inner = url.strip_prefix("handoff::").unwrap_or(&url);
+        without_credentials(inner.into()).to_string()
+    });
     Sent::To {
         remote: remote.name.clone(),
         url: inner,

@@ -81,7 +81,10 @@ impl Report for Synced {
             text.push('\n');
         }
         if self.scopes.is_empty() {
-            text.push_str("no scopes yet\n");
+            let remote = &self.remote;
+            text.push_str(&format!(
+                "no scopes: `{remote}` shows none, and there is none here\n"
+            ));
         }
         text
     }
@@ -119,7 +122,9 @@ impl Report for Synced {
 pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
     let mut repository = context.repository()?;
     let remote = Remote::find_or_set_up(context, &mut repository, args.remote.as_deref())?;
-    remote.fetch(&repository, None)?;
+    for warning in remote.fetch(&repository, None)? {
+        context.ui.note(&format!("warning: {warning}"));
+    }
     let mut scopes = Scopes::new(context, &repository);
     scopes.remote = Some(remote.clone());
     let mut synced = Synced {
