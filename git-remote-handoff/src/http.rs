@@ -44,6 +44,8 @@ pub(crate) struct HttpHelper {
     messages: ChildMessages,
     capabilities: Vec<BString>,
     remote_refs: RefLines,
+    /// The refs were listed for a push.
+    is_listed: bool,
     is_atomic: bool,
 }
 
@@ -105,6 +107,7 @@ impl HttpHelper {
             messages: ChildMessages::relay(said, messages.clone()).map_err(not_started)?,
             capabilities: Vec::new(),
             remote_refs: RefLines::default(),
+            is_listed: false,
             is_atomic: false,
         };
         helper.send(b"capabilities")?;
@@ -155,6 +158,7 @@ impl HttpHelper {
         let command: &[u8] = if for_push { b"list for-push" } else { b"list" };
         self.send(command)?;
         self.remote_refs = RefLines::default();
+        self.is_listed = for_push;
         let mut is_any = false;
         for line in self.batch()? {
             let (value, rest) = line.split_once_str(" ").unwrap_or((&line, b""));
@@ -220,6 +224,14 @@ impl HttpHelper {
     /// Returns the refs of the remote as they were listed for a push.
     pub(crate) fn remote_refs(&self) -> &RefLines {
         &self.remote_refs
+    }
+
+    /// Has the refs listed where Git did not ask for that, so that what is replaced is known.
+    pub(crate) fn list_before_push(&mut self) -> Result<(), HttpError> {
+        if !self.is_listed {
+            self.list(true, &mut io::sink())?;
+        }
+        Ok(())
     }
 
     /// Tells whether Git asked for all refs of a push or none.

@@ -35,6 +35,7 @@ pub(crate) fn push(
     judge: &mut Judge<'_>,
     output: &mut impl Write,
 ) -> Result<Verdict, HttpError> {
+    helper.list_before_push()?;
     let sources = resolve(lines)?;
     let remote_refs = helper.remote_refs();
     let kind = remote_refs.hash_kind().or_else(|| {

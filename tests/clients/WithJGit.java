@@ -2,6 +2,7 @@ import java.io.File;
 import java.util.List;
 import org.eclipse.jgit.lib.NullProgressMonitor;
 import org.eclipse.jgit.lib.Repository;
+import org.eclipse.jgit.revwalk.RevWalk;
 import org.eclipse.jgit.storage.file.FileRepositoryBuilder;
 import org.eclipse.jgit.transport.PushResult;
 import org.eclipse.jgit.transport.RefSpec;
@@ -9,11 +10,13 @@ import org.eclipse.jgit.transport.RemoteRefUpdate;
 import org.eclipse.jgit.transport.Transport;
 import org.eclipse.jgit.transport.URIish;
 import org.eclipse.jgit.transport.UsernamePasswordCredentialsProvider;
+import org.eclipse.jgit.treewalk.TreeWalk;
 
 /**
- * Pushes or fetches one ref with JGit: push|fetch REPOSITORY URL USER PASSWORD SOURCE TARGET.
+ * Pushes, fetches or reads one ref with JGit: push|fetch|read REPOSITORY URL USER PASSWORD SOURCE TARGET.
  *
- * Exits with 1 where the server refused, and prints what it said. Without arguments it does nothing: whoever runs it
+ * `read` prints the file TARGET of the commit that SOURCE names. Exits with 1 where the server refused, and prints what
+ * it said. Without arguments it does nothing: whoever runs it
  * so sees that JGit is there.
  */
 public class WithJGit {
@@ -25,11 +28,24 @@ public class WithJGit {
         try (Repository repository = new FileRepositoryBuilder().setGitDir(new File(args[1])).build();
                 Transport transport = Transport.open(repository, new URIish(args[2]))) {
             transport.setCredentialsProvider(new UsernamePasswordCredentialsProvider(args[3], args[4]));
+            if (action.equals("read")) {
+                read(repository, source, target);
+                return;
+            }
             if (action.equals("push")) {
                 System.exit(push(repository, transport, source, target));
             }
             RefSpec refspec = new RefSpec("+" + source + ":" + target);
             transport.fetch(NullProgressMonitor.INSTANCE, List.of(refspec));
+        }
+    }
+
+    private static void read(Repository repository, String source, String target) throws Exception {
+        try (RevWalk walk = new RevWalk(repository)) {
+            var tree = walk.parseCommit(repository.resolve(source)).getTree();
+            var file = TreeWalk.forPath(repository, target, tree).getObjectId(0);
+            repository.open(file).copyTo(System.out);
+            System.out.flush();
         }
     }
 

@@ -1,6 +1,6 @@
-"""Pushes or fetches one ref with dulwich: push|fetch REPOSITORY URL USER PASSWORD SOURCE TARGET.
+"""Pushes, fetches or reads one ref with dulwich: push|fetch|read REPOSITORY URL USER PASSWORD SOURCE TARGET.
 
-Exits with 1 where the server refused, and prints what it said.
+`read` prints the file TARGET of the commit that SOURCE names. Exits with 1 where the server refused, and prints what it said.
 """
 
 import sys
@@ -11,6 +11,11 @@ from dulwich.repo import Repo
 action, directory, url, user, password, source, target = sys.argv[1:]
 source, target = source.encode(), target.encode()
 repository = Repo(directory)
+if action == "read":
+    tree = repository[repository[repository.refs[source]].tree]
+    _, file = tree.lookup_path(repository.get_object, target)
+    sys.stdout.buffer.write(repository[file].data)
+    sys.exit(0)
 client, path = get_transport_and_path(url, username=user, password=password)
 assert isinstance(client, HttpGitClient)
 

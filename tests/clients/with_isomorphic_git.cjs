@@ -1,6 +1,6 @@
-// Pushes or fetches one ref with isomorphic-git: push|fetch REPOSITORY URL USER PASSWORD SOURCE TARGET.
+// Pushes, fetches or reads one ref with isomorphic-git: push|fetch|read REPOSITORY URL USER PASSWORD SOURCE TARGET.
 //
-// Exits with 1 where the server refused, and prints what it said.
+// `read` prints the file TARGET of the commit that SOURCE names. Exits with 1 where the server refused, and prints what it said.
 const fs = require('fs')
 const git = require('isomorphic-git')
 const http = require('isomorphic-git/http/node')
@@ -33,8 +33,15 @@ async function fetch() {
   return 0
 }
 
-const run = action === 'push' ? push() : fetch()
-run.then(
+async function read() {
+  const oid = await git.resolveRef({ fs, gitdir, ref: source })
+  const { blob } = await git.readBlob({ fs, gitdir, oid, filepath: target })
+  process.stdout.write(Buffer.from(blob))
+  return 0
+}
+
+const run = { push, fetch, read }[action]
+run().then(
   (code) => process.exit(code),
   (error) => {
     console.error(error)

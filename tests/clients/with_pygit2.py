@@ -1,6 +1,6 @@
-"""Pushes or fetches one ref with pygit2 (libgit2): push|fetch REPOSITORY URL USER PASSWORD SOURCE TARGET.
+"""Pushes, fetches or reads one ref with pygit2 (libgit2): push|fetch|read REPOSITORY URL USER PASSWORD SOURCE TARGET.
 
-Exits with 1 where the server refused, and prints what it said.
+`read` prints the file TARGET of the commit that SOURCE names. Exits with 1 where the server refused, and prints what it said.
 """
 
 import sys
@@ -24,6 +24,10 @@ class Callbacks(pygit2.RemoteCallbacks):
 
 
 repository = pygit2.Repository(directory)
+if action == "read":
+    commit = repository.references[source].peel(pygit2.Commit)
+    sys.stdout.buffer.write(commit.tree[target].data)
+    sys.exit(0)
 remote = repository.remotes.create_anonymous(url)
 refspec = f"+{source}:{target}"
 if action == "push":

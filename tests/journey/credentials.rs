@@ -252,3 +252,29 @@ fn a_password_that_somebody_configured_is_not_printed_as_a_next_command() {
         assert!(saved.stdout().contains("--from"), "{}", saved.stdout());
     }
 }
+
+#[test]
+fn credentials_in_the_url_of_origin_do_not_get_into_the_handoff_remote() {
+    let world = World::new();
+    let dir = world.repo("here");
+    let url = "https://ann:secret@example.invalid/x.git";
+    world.git(&dir, ["remote", "add", "origin", url]).ok();
+    let set_up = world.handoff(&dir, ["init"]).ok();
+    insta::assert_snapshot!(set_up.stdout(), @"
+    set up remote `handoff` at handoff::https://example.invalid/x.git
+    next:
+      git fetch handoff
+    ");
+    insta::assert_snapshot!(set_up.stderr(), @"warning: CREDENTIALS_REMOVED: credentials were taken out of the URL; let Git's credential helper hold them: gitcredentials(7)");
+    let args = ["remote", "remove", "handoff"];
+    world.git(&dir, args).ok();
+    // Also where the remote is set up on the way.
+    world.set("GIT_ALLOW_PROTOCOL", "none");
+    let failed = world.handoff(&dir, ["sync"]).code(7);
+    assert!(
+        failed.stderr().contains("CREDENTIALS_REMOVED"),
+        "{}",
+        failed.stderr()
+    );
+    assert!(!failed.stderr().contains("secret"), "{}", failed.stderr());
+}

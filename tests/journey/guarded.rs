@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::world::{Output, Server, ServerKind, World};
+use crate::world::{GitVersion, Output, Server, ServerKind, World};
 
 /// Somebody whom the server lets write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,6 +28,16 @@ impl Writer {
             Writer::Agent => "agent:writer1/codex-3",
             Writer::Developer => "writer2",
         }
+    }
+
+    /// Returns the Git that they have: not the same one, where this machine has several.
+    pub(crate) fn git(self) -> GitVersion {
+        let gits = World::gits();
+        let git = match self {
+            Writer::Agent => gits.first(),
+            Writer::Developer => gits.last(),
+        };
+        git.expect("there is one at least").clone()
     }
 
     /// Returns the name that the server knows.
@@ -56,22 +66,32 @@ pub(crate) struct Guarded<'w> {
 impl<'w> Guarded<'w> {
     /// Starts a server and installs the hook; `None`, with one line printed, where it cannot run.
     pub(crate) fn start(world: &'w World, kind: ServerKind) -> Option<Self> {
+        let server = Self::start_without_hook(world, kind)?;
+        server.guard();
+        Some(server)
+    }
+
+    /// Starts a server that nobody has guarded yet; `None`, with one line printed, where it cannot run.
+    pub(crate) fn start_without_hook(world: &'w World, kind: ServerKind) -> Option<Self> {
         let server = world.server(kind)?;
-        let guarded = Guarded {
+        let server = Guarded {
             world,
             kind,
             server,
         };
-        guarded.hooks(["install"]).ok();
-        if let Some(variable) = guarded.identity_variable() {
-            guarded
-                .git_at_server(["config", "handoff.identityEnv", variable])
+        if kind.is_http() {
+            server.write_passwords();
+        }
+        Some(server)
+    }
+
+    /// Installs the hook.
+    pub(crate) fn guard(&self) {
+        self.hooks(["install"]).ok();
+        if let Some(variable) = self.identity_variable() {
+            self.git_at_server(["config", "handoff.identityEnv", variable])
                 .ok();
         }
-        if kind.is_http() {
-            guarded.write_passwords();
-        }
-        Some(guarded)
     }
 
     /// Returns the variable in which the server names who pushes.
@@ -111,7 +131,8 @@ impl<'w> Guarded<'w> {
         let mut command = self.world.command("git", dir);
         command
             .env("HANDOFF_ID", who.id())
-            .env("HANDOFF_KIND", who.kind());
+            .env("HANDOFF_KIND", who.kind())
+            .env("PATH", World::path_with(&who.git()));
         let key = format!("HANDOFF_TEST_SSH_{}", who.user().to_uppercase());
         if let Some(program) = self.server.variables().get(&key) {
             command.env("GIT_SSH", program);

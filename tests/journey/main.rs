@@ -33,8 +33,6 @@ mod real_size;
 #[cfg(test)]
 mod repositories;
 #[cfg(test)]
-mod servers;
-#[cfg(test)]
 mod start;
 #[cfg(test)]
 mod state;

@@ -189,6 +189,15 @@ fn exchange(machine: &Machine<'_>, server: &Guarded<'_>, client: &Client, repo: 
     exchange.run("fetch", &bare, &theirs, &theirs).ok();
     let fetched = world.git(&bare, ["rev-parse", &theirs]).ok().line();
     assert_eq!(fetched, server.tip(&pushed), "{name}");
+    let notes = exchange.run("read", &bare, &theirs, "worktree/notes.txt");
+    assert_eq!(notes.ok().stdout(), name);
+    let manifest = exchange.run("read", &bare, &theirs, "manifest.cbor").ok();
+    let saved = ["cat-file", "blob", &format!("{theirs}:manifest.cbor")];
+    assert_eq!(
+        manifest.bytes(),
+        world.git(&bare, saved).ok().bytes(),
+        "{name}"
+    );
     world.git(&bare, ["fsck", "--strict"]).ok();
 }
 

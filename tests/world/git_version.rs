@@ -4,6 +4,7 @@ use std::{
     env,
     path::{Path, PathBuf},
     process::Command,
+    sync::OnceLock,
 };
 
 /// A Git and its version.
@@ -37,6 +38,11 @@ impl GitVersion {
 
 /// Returns one Git of each version, in the order of the PATH; at least one.
 pub(super) fn all() -> Vec<GitVersion> {
+    static FOUND: OnceLock<Vec<GitVersion>> = OnceLock::new();
+    FOUND.get_or_init(find).clone()
+}
+
+fn find() -> Vec<GitVersion> {
     let mut found: Vec<GitVersion> = Vec::new();
     let path = env::var_os("PATH").unwrap_or_default();
     for git in env::split_paths(&path).filter_map(|dir| GitVersion::of(dir.join("git"))) {
