@@ -1,6 +1,11 @@
 //! Captures a worktree and appends it to a scope as a checkpoint.
 
-use std::{collections::BTreeSet, ffi::OsString, os::unix::ffi::OsStrExt, path::PathBuf};
+use std::{
+    collections::BTreeSet,
+    ffi::OsString,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+};
 
 use gix::{
     ObjectId,
@@ -164,17 +169,7 @@ pub(crate) fn remembered_options(
     repository: &Repository,
     omit: &[OsString],
 ) -> CaptureOptions {
-    let below = context.dir.canonicalize().unwrap_or_default();
-    let prefix = repository
-        .worktree()
-        .and_then(|worktree| below.strip_prefix(worktree).ok());
-    let prefix = prefix
-        .map(|prefix| prefix.as_os_str().as_bytes())
-        .unwrap_or_default();
-    let new: Vec<BString> = omit
-        .iter()
-        .map(|spec| from_the_top(prefix, spec.as_bytes()))
-        .collect();
+    let new = from_here(context, repository.worktree(), omit);
     State::update(context, repository, |state| {
         state
             .omit
@@ -190,6 +185,23 @@ pub(crate) fn remembered_options(
         prefix: PathBuf::new(),
         unfilled: state.unfilled.iter().map(Unfilled::to_capture).collect(),
     }
+}
+
+/// Makes pathspecs, relative to where the command runs, mean the same at the top of a worktree.
+pub(crate) fn from_here(
+    context: &Context,
+    worktree: Option<&Path>,
+    specs: &[OsString],
+) -> Vec<BString> {
+    let below = context.dir.canonicalize().unwrap_or_default();
+    let prefix = worktree.and_then(|worktree| below.strip_prefix(worktree).ok());
+    let prefix = prefix
+        .map(|prefix| prefix.as_os_str().as_bytes())
+        .unwrap_or_default();
+    let specs = specs.iter();
+    specs
+        .map(|spec| from_the_top(prefix, spec.as_bytes()))
+        .collect()
 }
 
 /// Makes a pathspec mean the same at the top of the worktree, gitglossary(7).

@@ -2,6 +2,7 @@
 
 mod actor;
 mod checkpoint;
+mod clean_clone;
 mod cli;
 mod commands;
 mod content;

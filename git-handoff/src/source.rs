@@ -41,7 +41,8 @@ impl Source {
         OsStringValueParser::new().try_map(|word: OsString| Self::parse(&word))
     }
 
-    fn parse(word: &OsStr) -> Result<Self, String> {
+    /// Reads a word of the command line.
+    pub(crate) fn parse(word: &OsStr) -> Result<Self, String> {
         if word.as_bytes().contains(&b'/') {
             return Ok(Source::File(word.into()));
         }

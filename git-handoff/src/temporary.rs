@@ -30,6 +30,13 @@ impl Temporary {
         Self::make(|| made().map(tempfile::TempDir::keep))
     }
 
+    /// Makes an empty directory in another one, open to others as any new directory is.
+    pub(crate) fn directory_in(parent: &Path) -> Result<Self, CommandError> {
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".git-handoff-").permissions(open_to(0o777));
+        Self::make(|| builder.tempdir_in(parent).map(tempfile::TempDir::keep))
+    }
+
     /// Makes an empty file in a directory, open to others as any new file is.
     pub(crate) fn file_in(parent: &Path) -> Result<Self, CommandError> {
         let mut builder = tempfile::Builder::new();

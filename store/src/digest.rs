@@ -41,6 +41,11 @@ impl Digest {
         }
     }
 
+    /// Returns the hexadecimal digits alone, as sha256sum(1) writes them.
+    pub fn hex(&self) -> String {
+        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
     /// Takes the 32 bytes of a finished SHA-256.
     pub fn from_sha256(bytes: [u8; 32]) -> Self {
         Digest(bytes)

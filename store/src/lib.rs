@@ -4,6 +4,7 @@
 //! writes those commits; whether a ref may change is decided in the crate `hooks`.
 
 pub mod actor;
+pub mod artifacts;
 pub mod bundle;
 pub mod byte_text;
 pub mod contract;

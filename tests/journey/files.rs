@@ -1,5 +1,6 @@
 //! Checkpoints as files: written, fetched by Git itself, restored from the file alone, imported by the rules of a push.
 
+mod artifacts;
 mod hostile;
 mod places;
 

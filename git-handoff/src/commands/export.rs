@@ -1,5 +1,7 @@
 //! `git handoff export`.
 
+mod artifacts;
+
 use std::{
     fs::{self, File},
     io::{self, IsTerminal},
@@ -19,6 +21,8 @@ use store::{
     verify::VerifiedRecord,
 };
 
+pub(crate) use artifacts::subfolder;
+
 use crate::{
     context::Context,
     error::CommandError,
@@ -36,20 +40,31 @@ use crate::{
 /// `verify` and `restore` take it, and so does `git fetch <file> 'refs/handoff/*:refs/handoff/*'`.
 ///
 /// A file that exists is not replaced, unless --force says so.
+///
+/// With --artifacts the state travels without any ref of git-handoff: `git clone objects.bundle`, then `git apply
+/// --index` of the patch. `git handoff verify <dir>/` checks such a directory.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// The scope, or one of its generations; without one, the scope in use here
     #[arg(value_name = "SCOPE[@N]|FILE", value_parser = Source::parser())]
     scope: Option<Source>,
     /// The file to write; `-` is standard output
-    #[arg(short, long, value_name = "FILE")]
-    output: PathBuf,
+    #[arg(
+        short,
+        long,
+        value_name = "FILE",
+        required_unless_present = "artifacts"
+    )]
+    output: Option<PathBuf>,
     /// Leave out what <COMMIT> reaches; whoever takes the file must have it
     #[arg(long, value_name = "COMMIT")]
     base: Option<String>,
     /// Replace a file that exists
     #[arg(long)]
     force: bool,
+    /// Write a directory with manifest, patch, bundle, archive and checksums instead
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "base", "force"])]
+    artifacts: Option<PathBuf>,
 }
 
 struct Exported {
@@ -58,13 +73,6 @@ struct Exported {
     bytes: u64,
     sha256: Digest,
     prerequisites: Vec<ObjectId>,
-}
-
-impl Exported {
-    /// Returns the file as a word that commands take for one.
-    fn word(&self) -> String {
-        as_file(&self.file)
-    }
 }
 
 impl Report for Exported {
@@ -82,6 +90,7 @@ impl Report for Exported {
             "bytes": self.bytes,
             "sha256": self.sha256,
             "prerequisites": prerequisites.collect::<Vec<_>>(),
+            "artifacts": Value::Null,
         })
     }
 
@@ -104,14 +113,20 @@ impl Report for Exported {
     }
 
     fn next_commands(&self) -> Vec<Vec<String>> {
-        let word = self.word();
+        let word = as_file(&self.file);
         let of = |command: &str| vec!["git".into(), "handoff".into(), command.into(), word.clone()];
         vec![of("restore"), of("import")]
     }
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
-    let to_stdout = args.output.as_os_str() == "-";
+    let output = match (&args.output, &args.artifacts) {
+        (Some(output), _) => output,
+        (None, Some(dir)) => return artifacts::run(args, dir, context),
+        // The command line is refused before.
+        (None, None) => Path::new("-"),
+    };
+    let to_stdout = output.as_os_str() == "-";
     if to_stdout && context.ui.is_json() {
         let message = "standard output cannot hold both the file and a document";
         return Err(CommandError::new(ErrorCode::Usage, message).hint("name a file with -o"));
@@ -121,7 +136,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
         return Err(CommandError::new(ErrorCode::Usage, message)
             .hint("name a file with -o, or send standard output somewhere"));
     }
-    let target = context.path(&args.output);
+    let target = context.path(output);
     let existing = match args.force {
         true => Existing::Replace,
         false => Existing::Refuse,
@@ -158,7 +173,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
     };
     let exported = Exported {
         record,
-        file: args.output.clone(),
+        file: output.to_owned(),
         bytes: made.bytes,
         sha256: made.sha256,
         prerequisites: made.header.prerequisites,

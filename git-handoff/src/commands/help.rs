@@ -30,7 +30,7 @@ const DOCUMENTS: &[(&str, &str)] = &[
     ),
     (
         "export",
-        "scope, generation, commit, checkpointDigest, file, bytes, sha256, prerequisites",
+        "scope, generation, commit, checkpointDigest, file, bytes, sha256, prerequisites, artifacts",
     ),
     (
         "import",

@@ -1,8 +1,11 @@
 //! `git handoff verify`.
 
+use std::path::Path;
+
 use hooks::{judge::Judge, policy::Policy, reader::ReadError, rejection::Rejection};
 use serde_json::{Value, json};
 use store::{
+    artifacts,
     error_code::ErrorCode,
     generation::Generation,
     line,
@@ -12,11 +15,13 @@ use store::{
 };
 
 use crate::{
+    clean_clone,
     context::Context,
     error::CommandError,
     exit,
     scopes::Scopes,
     source::{self, Source},
+    temporary::Temporary,
     ui::{Report, count, terminal_safe},
 };
 
@@ -32,18 +37,30 @@ pub(crate) struct Args {
     /// Also compare with the worktree as it is now
     #[arg(long)]
     worktree: bool,
+    /// Also restore into a temporary directory by two routes, and compare them
+    ///
+    /// One route is the objects of the checkpoint. The other is what `git handoff export --artifacts` writes: bundle,
+    /// patch and archive, in a clean clone without refs/handoff.
+    #[arg(long)]
+    clean_clone: bool,
 }
 
 struct Verified {
     scope: ScopeName,
     generation: Option<Generation>,
-    commit: String,
+    commit: Option<String>,
     checks: Vec<Check>,
 }
 
 struct Check {
     name: String,
     violation: Option<Violation>,
+}
+
+impl From<clean_clone::Outcome> for Check {
+    fn from((name, violation): clean_clone::Outcome) -> Self {
+        Check { name, violation }
+    }
 }
 
 impl Verified {
@@ -98,7 +115,11 @@ impl Report for Verified {
             }
         }
         let failed = self.codes().count() as u64;
-        let what = format!("{} at {}", self.scope, self.commit);
+        let what = match (&self.commit, self.generation) {
+            (Some(commit), _) => format!("{} at {commit}", self.scope),
+            (None, Some(generation)) => format!("the artifacts of {}@{generation}", self.scope),
+            (None, None) => format!("the artifacts of {}", self.scope),
+        };
         match failed {
             0 => text.push_str(&format!("verified {what}\n")),
             _ => {
@@ -110,7 +131,42 @@ impl Report for Verified {
     }
 }
 
+/// Checks a directory of artifacts.
+fn directory(context: &Context, path: &Path) -> Result<u8, CommandError> {
+    let scratch = Temporary::directory()?;
+    let checked = artifacts::check(&context.path(path), scratch.path())?;
+    let named = checked
+        .checks
+        .into_iter()
+        .flat_map(|check| clean_clone::named(check, ""));
+    let checks: Vec<Check> = named.map(Check::from).collect();
+    let Some(manifest) = checked.manifest else {
+        let found = checks.into_iter().find_map(|check| check.violation);
+        let found = found.map_or_else(|| "it has no manifest".into(), |found| found.to_string());
+        let message = format!(
+            "{} holds no artifacts of a checkpoint: {found}",
+            path.display()
+        );
+        return Err(CommandError::new(ErrorCode::MalformedManifest, message)
+            .subject(path.display().to_string())
+            .hint("`git handoff export --artifacts <dir>` writes such a directory"));
+    };
+    let verified = Verified {
+        scope: manifest.scope,
+        generation: Some(manifest.generation),
+        commit: None,
+        checks,
+    };
+    context.ui.report(&verified)?;
+    Ok(exit::of_all(verified.codes()))
+}
+
 pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
+    if let Some(Source::File(path)) = &args.scope
+        && context.path(path).is_dir()
+    {
+        return directory(context, path);
+    }
     let opened = source::open(context, args.scope.as_ref())?;
     let repository = &opened.repository;
     let scopes = Scopes::new(context, repository);
@@ -140,19 +196,11 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
             violation: None,
         });
     }
-    for check in verification.checks {
-        let name = check.name;
-        if check.violations.is_empty() {
-            checks.push(Check {
-                name: name.into(),
-                violation: None,
-            });
-        }
-        checks.extend(check.violations.into_iter().map(|found| Check {
-            name: name.into(),
-            violation: Some(found),
-        }));
-    }
+    let named = verification
+        .checks
+        .into_iter()
+        .flat_map(|check| clean_clone::named(check, ""));
+    checks.extend(named.map(Check::from));
     let judge = Judge {
         objects,
         policy: Policy::default(),
@@ -179,6 +227,10 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
             violation: super::snapshot::compare(context, &context.repository()?, record)?,
         });
     }
+    if let (Some(record), true) = (&verification.record, args.clean_clone) {
+        let outcomes = clean_clone::check(context, repository, record)?;
+        checks.extend(outcomes.into_iter().map(Check::from));
+    }
     let generation = verification
         .record
         .as_ref()
@@ -186,7 +238,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
     let verified = Verified {
         scope,
         generation,
-        commit: id.to_string(),
+        commit: Some(id.to_string()),
         checks,
     };
     context.ui.report(&verified)?;

@@ -13,4 +13,5 @@ mod write;
 pub use copy::copy_to;
 pub use header::{Header, HeaderError, MAX_HEADER_BYTES};
 pub use open::{Beside, BundleError, Opened, open};
+pub(crate) use open::{make, open_refs};
 pub use write::{WriteError, write};

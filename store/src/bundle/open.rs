@@ -1,7 +1,7 @@
 //! Takes a bundle into a repository of its own.
 
 use std::{
-    ffi::{OsStr, OsString},
+    ffi::OsString,
     fs::{self, File},
     io::{self, BufReader},
     os::unix::ffi::OsStrExt,
@@ -154,18 +154,7 @@ fn is_full(message: &str) -> bool {
 ///
 /// Where it is no whole bundle of scopes; what is in `dir` then is of no use.
 pub fn open(path: &Path, dir: &Path, beside: Beside<'_>) -> Result<Opened, BundleError> {
-    let read = |source| BundleError::Read {
-        path: path.into(),
-        source,
-    };
-    let file = File::open(path).map_err(read)?;
-    if file.metadata().map_err(read)?.is_dir() {
-        return Err(read(io::Error::from(io::ErrorKind::IsADirectory)));
-    }
-    let header = Header::read(&mut BufReader::new(file)).map_err(|source| BundleError::Header {
-        path: path.into(),
-        source,
-    })?;
+    let header = read_header(path)?;
     let scopes = scopes(path, &header)?;
     let made = |source: Box<dyn std::error::Error + Send + Sync>| BundleError::Make {
         path: path.into(),
@@ -173,7 +162,7 @@ pub fn open(path: &Path, dir: &Path, beside: Beside<'_>) -> Result<Opened, Bundl
     };
     let repository = make(dir, header.hash, beside).map_err(made)?;
     bring_prerequisites(path, &header, &repository, beside)?;
-    fetch(path, &repository)?;
+    fetch(path, &repository, "+refs/handoff/*:refs/handoff/*")?;
     for (scope, id) in &scopes {
         let found = repository
             .find_ref(&scope.to_ref())
@@ -188,6 +177,44 @@ pub fn open(path: &Path, dir: &Path, beside: Beside<'_>) -> Result<Opened, Bundl
         }
     }
     Ok(Opened { repository, scopes })
+}
+
+/// Takes those refs of a bundle that match a refspec into a new bare repository in the empty directory `dir`.
+///
+/// The bundle must be whole.
+///
+/// # Errors
+///
+/// As [`open`].
+pub(crate) fn open_refs(
+    path: &Path,
+    dir: &Path,
+    refspec: &str,
+) -> Result<(Repository, Header), BundleError> {
+    let header = read_header(path)?;
+    let repository =
+        make(dir, header.hash, Beside::Nothing).map_err(|source| BundleError::Make {
+            path: path.into(),
+            source,
+        })?;
+    bring_prerequisites(path, &header, &repository, Beside::Nothing)?;
+    fetch(path, &repository, refspec)?;
+    Ok((repository, header))
+}
+
+fn read_header(path: &Path) -> Result<Header, BundleError> {
+    let read = |source| BundleError::Read {
+        path: path.into(),
+        source,
+    };
+    let file = File::open(path).map_err(read)?;
+    if file.metadata().map_err(read)?.is_dir() {
+        return Err(read(io::Error::from(io::ErrorKind::IsADirectory)));
+    }
+    Header::read(&mut BufReader::new(file)).map_err(|source| BundleError::Header {
+        path: path.into(),
+        source,
+    })
 }
 
 /// Returns the scopes of a bundle, which must hold nothing else.
@@ -212,7 +239,7 @@ fn scopes(path: &Path, header: &Header) -> Result<Vec<(ScopeName, ObjectId)>, Bu
 }
 
 /// Makes a bare repository without hooks.
-fn make(
+pub(crate) fn make(
     dir: &Path,
     hash: gix::hash::Kind,
     beside: Beside<'_>,
@@ -301,7 +328,7 @@ fn bring_prerequisites(
 }
 
 /// Lets Git take the objects and refs of a bundle.
-fn fetch(path: &Path, repository: &Repository) -> Result<(), BundleError> {
+fn fetch(path: &Path, repository: &Repository, refspec: &str) -> Result<(), BundleError> {
     let absolute = std::path::absolute(path).map_err(|source| BundleError::Read {
         path: path.into(),
         source,
@@ -323,7 +350,7 @@ fn fetch(path: &Path, repository: &Repository) -> Result<(), BundleError> {
     ];
     let mut args: Vec<OsString> = options.map(Into::into).into();
     args.push(absolute.into());
-    args.push(OsStr::new("+refs/handoff/*:refs/handoff/*").into());
+    args.push(refspec.into());
     match repository.git().output(&args) {
         Ok(_) => Ok(()),
         Err(GitError::Failed { message, .. }) => Err(BundleError::Damaged {

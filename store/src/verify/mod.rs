@@ -4,7 +4,7 @@
 //! [`VerifiedRecord`], and what writes to disk takes nothing else.
 
 mod lookup;
-mod parts;
+pub(crate) mod parts;
 pub mod paths;
 mod record;
 mod trees;

@@ -75,7 +75,7 @@ fn sub_tree(objects: &gix::Repository, tree: ObjectId, name: &str) -> Result<Sub
 }
 
 /// Reads the list blobs of a record.
-pub(super) fn lists(
+pub(crate) fn lists(
     objects: &gix::Repository,
     tree: Option<ObjectId>,
 ) -> Result<ListBlobs, Violation> {
@@ -101,7 +101,7 @@ pub(super) fn lists(
 }
 
 /// Sees that `receipts/` holds exactly the receipts that the manifest refers to, and that they say the same.
-pub(super) fn receipts(
+pub(crate) fn receipts(
     objects: &gix::Repository,
     whole: &Manifest,
     tree: Option<ObjectId>,
@@ -149,7 +149,7 @@ fn read_receipts(
 }
 
 /// Sees that `attachments/` holds exactly the files that the manifest names, with their digests and sizes.
-pub(super) fn attachments(
+pub(crate) fn attachments(
     objects: &gix::Repository,
     manifest: &Manifest,
     tree: Option<ObjectId>,

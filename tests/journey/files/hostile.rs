@@ -56,7 +56,15 @@ fn what_is_no_bundle_is_named_so() {
     refused(&world, "empty", "MALFORMED_MANIFEST");
     refused(&world, "absent", "NOT_FOUND");
     fs::create_dir(world.root().join("directory")).unwrap();
-    refused(&world, "directory", "IO");
+    let directory = file(&world, "directory");
+    let shown = world
+        .handoff(world.root(), ["show", &directory, "--json"])
+        .code(1);
+    assert_eq!(error_code(&shown), "IO");
+    let verified = world
+        .handoff(world.root(), ["verify", &directory, "--json"])
+        .code(4);
+    assert_eq!(error_code(&verified), "MALFORMED_MANIFEST");
     let shown = world.handoff(world.root(), ["show", "./text"]).code(4);
     insta::assert_snapshot!(world.normal(&shown.stderr()), @"error: ./text cannot be taken: it is no Git bundle [MALFORMED_MANIFEST]");
 }

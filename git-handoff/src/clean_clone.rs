@@ -1,0 +1,103 @@
+//! Restores a checkpoint into a temporary directory by two routes, and compares: by its objects, and by artifacts.
+
+use std::path::Path;
+
+use store::{
+    artifacts,
+    error_code::ErrorCode,
+    oid::Oid,
+    repository::Repository,
+    restore::Flagging,
+    verify::{self, VerifiedRecord, Violation},
+};
+
+use crate::{
+    commands::export, context::Context, error::CommandError, origin, temporary::Temporary,
+};
+
+/// One check, and what is wrong where it failed.
+pub(crate) type Outcome = (String, Option<Violation>);
+
+/// What the names of these checks begin with.
+const ROUTES: &str = "clean-clone.";
+
+/// Makes both routes and compares what they lead to.
+pub(crate) fn check(
+    context: &Context,
+    repository: &Repository,
+    record: &VerifiedRecord,
+) -> Result<Vec<Outcome>, CommandError> {
+    let scratch = Temporary::directory()?;
+    let mut outcomes = Vec::new();
+    let by_objects = match by_objects(context, repository, record, &scratch.path().join("clone")) {
+        Ok(tree) => Some(tree),
+        Err(error) if error.code == ErrorCode::Io => return Err(error),
+        Err(error) => {
+            let subject = error.subject.clone();
+            let artifact = subject.unwrap_or_else(|| record.id.to_string());
+            let violation = Violation::new(error.code, artifact, error.message);
+            outcomes.push((name("objects"), Some(violation)));
+            None
+        }
+    };
+    if by_objects.is_some() {
+        outcomes.push((name("objects"), None));
+    }
+    let dir = export::subfolder(&scratch, "artifacts")?;
+    let written = artifacts::write(
+        repository,
+        record,
+        &dir,
+        &export::subfolder(&scratch, "write")?,
+    );
+    if let Err(error) = written.map_err(CommandError::from) {
+        if error.code == ErrorCode::Io {
+            return Err(error);
+        }
+        let violation = Violation::new(error.code, record.id.to_string(), error.message);
+        outcomes.push((name("artifacts"), Some(violation)));
+        return Ok(outcomes);
+    }
+    let checked = artifacts::check(&dir, &export::subfolder(&scratch, "check")?)?;
+    outcomes.extend(
+        checked
+            .checks
+            .into_iter()
+            .flat_map(|check| named(check, ROUTES)),
+    );
+    if let (Some(one), Some(other)) = (by_objects, checked.worktree_tree) {
+        let violation = (one != other).then(|| {
+            let detail = format!("the objects lead to {one}, bundle and patch to {other}");
+            Violation::new(ErrorCode::TreeMismatch, "worktree", detail)
+        });
+        outcomes.push((name("same"), violation));
+    }
+    Ok(outcomes)
+}
+
+/// Restores into a new repository, and returns the worktree tree as it was recomputed from disk.
+fn by_objects(
+    context: &Context,
+    repository: &Repository,
+    record: &VerifiedRecord,
+    dir: &Path,
+) -> Result<Oid, CommandError> {
+    let made = origin::copy(context, repository, record, dir)?;
+    Ok(made.fill(record, Flagging::WhereEqual)?.worktree_tree)
+}
+
+fn name(part: &str) -> String {
+    format!("{ROUTES}{part}")
+}
+
+/// Returns a line for each thing that a check found, or one that says that it found nothing.
+pub(crate) fn named(check: verify::Check, prefix: &str) -> Vec<Outcome> {
+    let name = format!("{prefix}{}", check.name);
+    if check.violations.is_empty() {
+        return vec![(name, None)];
+    }
+    let found = check.violations.into_iter();
+    found
+        .map(|violation| (name.clone(), Some(violation)))
+        .collect()
+}
