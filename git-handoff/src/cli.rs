@@ -43,6 +43,7 @@ struct Cli {
 enum Command {
     Accept(Box<commands::accept::Args>),
     Demo(commands::demo::Args),
+    Diff(commands::diff::Args),
     Export(commands::export::Args),
     Help(commands::help::Args),
     Import(commands::import::Args),
@@ -66,6 +67,7 @@ impl Command {
         match self {
             Command::Accept(args) => commands::accept::run(*args, context),
             Command::Demo(args) => commands::demo::run(&args, context),
+            Command::Diff(args) => commands::diff::run(&args, context),
             Command::Export(args) => commands::export::run(&args, context),
             Command::Help(args) => commands::help::run(&args, context),
             Command::Import(args) => commands::import::run(&args, context),

@@ -1,6 +1,7 @@
 //! Checkpoints as files: written, fetched by Git itself, restored from the file alone, imported by the rules of a push.
 
 mod artifacts;
+mod diff;
 mod hostile;
 mod places;
 

@@ -25,6 +25,12 @@ const DOCUMENTS: &[(&str, &str)] = &[
     ),
     ("demo", "ok, steps, directory"),
     (
+        "diff",
+        "from, to: {scope, generation, commit, checkpointDigest, file}, contract: [{field, id, before, after}], \
+         commits: [{commit, change, summary}], files: [{path, status, oldMode, newMode, added, deleted}], \
+         records: [{record, generation, commit, digest, at, by, summary}], untrusted",
+    ),
+    (
         "error",
         "code, message, hint, subject, errors: [{code, message, subject}]",
     ),

@@ -2,6 +2,7 @@
 
 pub(crate) mod accept;
 pub(crate) mod demo;
+pub(crate) mod diff;
 pub(crate) mod export;
 pub(crate) mod help;
 pub(crate) mod import;
