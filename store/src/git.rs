@@ -276,6 +276,16 @@ fn run_into(mut command: Command, input: &[u8], stdout: Stdio) -> Result<Output,
     }
 }
 
+/// Runs a prepared command to its end, with a file as its standard input.
+///
+/// # Errors
+///
+/// As [`run`].
+pub fn run_on(mut command: Command, input: std::fs::File) -> Result<Output, GitError> {
+    let output = command.stdin(Stdio::from(input)).output();
+    output.map_err(GitError::NotStarted)
+}
+
 impl GitError {
     fn named(self, name: &str) -> Self {
         match self {

@@ -3,6 +3,7 @@
 //! Nothing reaches the repository before [`NewObjects::write_pack`]. Objects that it has already are never
 //! collected.
 
+mod intact;
 mod quarantine;
 
 use std::{
@@ -16,7 +17,11 @@ use std::{
 use gix::{ObjectId, bstr::BString, hash::Hasher, objs::Kind, zlib};
 use tempfile::{SpooledTempFile, spooled_tempfile_in};
 
-use crate::{git::GitError, repository::Repository};
+use self::intact::Standing;
+use crate::{
+    git::{Git, GitError},
+    repository::Repository,
+};
 
 /// Bytes of packed objects that are held in memory before they spill into a file.
 const IN_MEMORY: usize = 64 << 20;
@@ -55,6 +60,8 @@ struct Pack {
     objects: HashMap<ObjectId, Packed>,
     /// Objects that went into the repository.
     written: HashSet<ObjectId>,
+    /// Objects of the repository that are not what their ids say.
+    damaged: HashSet<ObjectId>,
 }
 
 /// Where an object lies among the packed ones.
@@ -85,20 +92,26 @@ impl NewObjects {
                 length: 0,
                 objects: HashMap::new(),
                 written: HashSet::new(),
+                damaged: HashSet::new(),
             }),
             dir,
         }
     }
 
-    /// Tells whether an object is here or, undamaged, in the repository.
+    /// Tells whether an object is here, or in the repository as far as its header says.
     ///
-    /// Its header is read: a crash leaves empty object files behind.
+    /// [`Self::is_whole`] says more: one that it has found damaged is not taken to be there.
     pub fn has(&self, repo: &gix::Repository, id: &ObjectId) -> bool {
-        let ours = {
+        {
             let pack = self.lock();
-            pack.objects.contains_key(id) || pack.written.contains(id)
-        };
-        ours || gix::prelude::HeaderExt::header(&repo.objects, id).is_ok()
+            if pack.objects.contains_key(id) || pack.written.contains(id) {
+                return true;
+            }
+            if pack.damaged.contains(id) {
+                return false;
+            }
+        }
+        gix::prelude::HeaderExt::header(&repo.objects, id).is_ok()
     }
 
     /// Adds an object that is in memory and returns its id.
@@ -179,19 +192,24 @@ impl NewObjects {
         Ok(())
     }
 
-    /// Tells whether an object is in the repository, undamaged, or promised to a partial clone; one that a crash
-    /// left empty gives way to its replacement.
-    pub fn is_whole(&self, repo: &gix::Repository, id: &ObjectId) -> bool {
+    /// Tells whether an object is in the repository and what its id says, or promised to a partial clone.
+    ///
+    /// One that is not is missed from then on, so that it can be added again; what a crash left of it gives way to
+    /// its replacement.
+    pub fn is_whole(&self, git: &Git, repo: &gix::Repository, id: &ObjectId) -> bool {
         if !self.lock().written.contains(id) {
-            return match gix::odb::Header::try_header(&repo.objects, id) {
-                Ok(Some(_)) => true,
-                Ok(None) => self.others_promised,
-                Err(_) => false,
+            return match intact::look(git, repo, id) {
+                Standing::Whole => true,
+                Standing::Absent => self.others_promised,
+                Standing::Damaged => {
+                    self.lock().damaged.insert(*id);
+                    false
+                }
             };
         }
         let hex = id.to_string();
         let loose = self.dir.join(&hex[..2]).join(&hex[2..]);
-        if fs::metadata(&loose).is_ok_and(|about| about.len() == 0) {
+        if loose.exists() && !intact::is_loose_whole(&self.dir, id) {
             // Gix and Git differ in which of two copies they read; what cannot be removed stays as it was.
             let _ = fs::remove_file(loose);
         }

@@ -1,6 +1,8 @@
 //! What a content says of the repository, of what trees cannot say, and of further trees and files.
 
+use gix::{ObjectId, bstr::BStr};
 use serde::{Deserialize, Serialize};
+use sha2::Digest as _;
 
 use super::{Attachment, CapturedList, Flags, IntentToAdd, LfsPointer, Submodule, required};
 use crate::{byte_text::ByteText, digest::Digest, oid::Oid, repo_path::RepoPath};
@@ -151,6 +153,29 @@ pub struct Untracked {
     pub bytes: u64,
     /// SHA-256 over `<mode> <oid> <path>\0`, sorted by these bytes.
     pub digest: Digest,
+}
+
+impl Untracked {
+    /// Sums files up, each given by mode, id and path.
+    pub fn of<'a>(files: impl IntoIterator<Item = (u16, ObjectId, &'a BStr)>, bytes: u64) -> Self {
+        let line = |(mode, id, path): (u16, ObjectId, &BStr)| {
+            let mut line = format!("{mode:o} {id} ").into_bytes();
+            line.extend_from_slice(path);
+            line.push(0);
+            line
+        };
+        let mut lines: Vec<Vec<u8>> = files.into_iter().map(line).collect();
+        lines.sort_unstable();
+        let mut digest = sha2::Sha256::new();
+        for line in &lines {
+            digest.update(line);
+        }
+        Untracked {
+            count: lines.len() as u64,
+            bytes,
+            digest: Digest::from_sha256(digest.finalize().into()),
+        }
+    }
 }
 
 /// Mode of a file in an index or tree.

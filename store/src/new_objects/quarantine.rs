@@ -8,17 +8,14 @@ use std::{
     io::{self, Seek},
     os::unix::ffi::OsStrExt,
     path::Path,
-    process::{Output, Stdio},
+    process::Output,
 };
 
 use gix::{ObjectId, bstr::ByteSlice};
 use tempfile::{SpooledData, SpooledTempFile, TempDir};
 
 use super::NewObjectsError;
-use crate::{
-    git::{self, GitError},
-    repository::Repository,
-};
+use crate::{git, repository::Repository};
 
 /// How the names of quarantines begin: Git removes directories with such names too, once they are old.
 const PREFIX: &str = "tmp_objdir-handoff-";
@@ -133,8 +130,7 @@ fn index_pack(
         SpooledData::OnDisk(file) => {
             let mut file = file.try_clone()?;
             file.rewind()?;
-            let output = command.stdin(Stdio::from(file)).output();
-            output.map_err(GitError::NotStarted)
+            git::run_on(command, file)
         }
     };
     Ok(output?)

@@ -2,16 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use gix::{
-    ObjectId,
-    bstr::{BStr, BString, ByteSlice},
-    index::{
-        Entry,
-        entry::{Flags as EntryFlags, Mode, Stage},
-    },
-};
-use sha2::Digest as _;
-
 use super::{
     Snapshot, SnapshotError,
     content::{Bytes, Content},
@@ -25,11 +15,18 @@ use super::{
 };
 use crate::{
     contract::{Omission, OmissionReason, Untracked},
-    digest::Digest,
     new_objects::{NewObjects, NewObjectsError},
     ref_store::Head,
     repo_path::RepoPath,
     repository::Repository,
+};
+use gix::{
+    ObjectId,
+    bstr::{BStr, BString, ByteSlice},
+    index::{
+        Entry,
+        entry::{Flags as EntryFlags, Mode, Stage},
+    },
 };
 
 /// Paths and what stands there; `None` for nothing.
@@ -255,6 +252,12 @@ impl<'a> Assembly<'a> {
         }
     }
 
+    /// Returns path and id of the bytes on disk that conversion does not bring back.
+    pub(super) fn raw(&self) -> impl Iterator<Item = (BString, ObjectId)> {
+        let raw = self.raw.iter();
+        raw.filter_map(|(path, item)| Some((path.clone(), item.as_ref()?.id)))
+    }
+
     /// Builds all trees and writes what is new into the repository.
     ///
     /// What Git finds in error is left out, and the trees are built again. Where a chain is to keep them, the
@@ -267,7 +270,7 @@ impl<'a> Assembly<'a> {
         loop {
             self.settle();
             let trees = self.build(objects)?;
-            let link = match chain {
+            let link = match chain.filter(|_| !self.is_all_in_head(&trees)) {
                 Some(chain) => chain.lengthen(self.repository.gix(), objects, &trees)?,
                 None => None,
             };
@@ -284,6 +287,13 @@ impl<'a> Assembly<'a> {
                 }
             }
         }
+    }
+
+    /// Tells whether head keeps all that there is.
+    fn is_all_in_head(&self, trees: &Trees) -> bool {
+        let in_head = |tree| self.head_tree == Some(tree);
+        let is_plain = trees.conflicts.is_empty() && trees.raw.is_none();
+        is_plain && in_head(trees.worktree) && in_head(trees.index)
     }
 
     fn build(&self, objects: &NewObjects) -> Result<Trees, SnapshotError> {
@@ -361,25 +371,11 @@ impl<'a> Assembly<'a> {
 
     /// Returns the summary of the untracked files.
     pub(super) fn untracked(&self) -> Untracked {
-        let mut lines: Vec<Vec<u8>> = Vec::with_capacity(self.untracked.len());
-        let mut bytes = 0;
-        for (path, (item, size)) in &self.untracked {
-            bytes += size;
-            let mut line = format!("{:o} {} ", item.mode.bits(), item.id).into_bytes();
-            line.extend_from_slice(path);
-            line.push(0);
-            lines.push(line);
-        }
-        lines.sort_unstable();
-        let mut digest = sha2::Sha256::new();
-        for line in &lines {
-            digest.update(line);
-        }
-        Untracked {
-            count: lines.len() as u64,
-            bytes,
-            digest: Digest::from_sha256(digest.finalize().into()),
-        }
+        let bytes = self.untracked.values().map(|(_, size)| size).sum();
+        let files = self.untracked.iter();
+        let files =
+            files.map(|(path, (item, _))| (item.mode.bits() as u16, item.id, path.as_ref()));
+        Untracked::of(files, bytes)
     }
 
     /// Returns the omissions, sorted.

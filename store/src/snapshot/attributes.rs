@@ -12,7 +12,7 @@ use gix::{
     },
 };
 
-use super::{SnapshotError, assembly::Assembly, disk::Root, scan::Candidate};
+use super::{SnapshotError, assembly::Assembly, disk::Root, error::Cause, scan::Candidate};
 use crate::{new_objects::NewObjectsError, repository::Repository};
 
 /// The `.gitattributes` files of the worktree tree.
@@ -21,6 +21,17 @@ pub(super) struct AttributeFiles {
     files: Vec<(BString, ObjectId)>,
     /// The content of those that are new.
     contents: HashMap<ObjectId, Vec<u8>>,
+    /// Whether there is one on disk that cannot be read.
+    pub(super) has_unread: bool,
+}
+
+/// Whose attributes count beside those of the files.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Others {
+    /// Git's own macros alone.
+    None,
+    /// Also those of the system, the user and `info/attributes`.
+    OfThisMachine,
 }
 
 impl AttributeFiles {
@@ -38,6 +49,7 @@ impl AttributeFiles {
         let mut files = AttributeFiles {
             files: state.in_worktree_where(is_one),
             contents: HashMap::new(),
+            has_unread: false,
         };
         for candidate in candidates {
             if !is_one(candidate.path.as_ref()) {
@@ -48,6 +60,7 @@ impl AttributeFiles {
                 .file(candidate.path.as_ref())
                 .and_then(|(mut file, _)| file.read_to_end(&mut bytes));
             if read.is_err() {
+                files.has_unread = true;
                 continue;
             }
             let id = gix::objs::compute_hash(repository.hash_kind(), Kind::Blob, &bytes)
@@ -73,13 +86,19 @@ impl AttributeFiles {
         }
     }
 
-    /// Makes a stack that knows these files and Git's own macros, and nothing of this machine.
-    pub(super) fn stack(&self, repo: &gix::Repository) -> std::io::Result<Stack> {
+    /// Makes a stack that knows these files, and what `others` adds.
+    pub(super) fn stack(&self, repo: &gix::Repository, others: Others) -> Result<Stack, Cause> {
+        let (global, info) = match others {
+            Others::None => (Vec::new(), None),
+            Others::OfThisMachine => (
+                repo.attribute_global_paths()?,
+                Some(repo.common_dir().join("info/attributes")),
+            ),
+        };
         let mut buffer = Vec::new();
         let mut collection = Default::default();
-        let none: [std::path::PathBuf; 0] = [];
-        let built_in = gix::attrs::Search::new_globals(none, &mut buffer, &mut collection)?;
-        let state = Attributes::new(built_in, None, Source::IdMapping, collection);
+        let known = gix::attrs::Search::new_globals(global, &mut buffer, &mut collection)?;
+        let state = Attributes::new(known, info, Source::IdMapping, collection);
         Ok(Stack::new(
             repo.workdir().unwrap_or(repo.git_dir()),
             State::AttributesStack(state),
@@ -87,6 +106,21 @@ impl AttributeFiles {
             buffer,
             self.files.clone(),
         ))
+    }
+
+    /// Returns the file that says how the content of `path` is stored and whose own content is not here.
+    pub(super) fn missing_above(
+        &self,
+        repo: &gix::Repository,
+        path: &BStr,
+    ) -> Option<(&BStr, ObjectId)> {
+        let is_above = |file: &BStr| {
+            let folder = file.strip_suffix(b".gitattributes");
+            folder.is_some_and(|folder| path.starts_with(folder))
+        };
+        let is_missing = |id: &ObjectId| !self.contents.contains_key(id) && !repo.has_object(*id);
+        let mut files = self.files.iter().map(|(file, id)| (file.as_ref(), *id));
+        files.find(|(file, id)| is_above(file) && is_missing(id))
     }
 
     /// Tells whether the content of any file passes a test; of one that is missing, it is taken to.

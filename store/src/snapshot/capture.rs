@@ -190,7 +190,8 @@ impl Capture<'_> {
                 snapshot.submodules.push(found.submodule());
                 snapshot.submodule_reach.push(found.reach());
             }
-            snapshot.blockers.extend(found.blockers(differs));
+            let counts = differs || found.is_unpushed() && !self.is_head_pushed(&snapshot.head)?;
+            snapshot.blockers.extend(found.blockers(counts));
         }
         snapshot.blockers.extend(lfs.blockers);
         snapshot.blockers.sort_unstable();
@@ -244,7 +245,8 @@ impl Capture<'_> {
             let mut submodule = Found::ask(&modules, self.root, self.worktree, path);
             let known = &self.index.entries()[*entry];
             let unmerged = known.stage() != Stage::Unconflicted;
-            if let Some(unfilled) = self.left_unfilled(path, Some(known.id)) {
+            let staged = (!unmerged).then_some(known.id);
+            if let Some(unfilled) = self.left_unfilled(path, staged) {
                 submodule.count_as_restored(unfilled.commit);
             }
             if let Some(item) = submodule.item()
@@ -281,6 +283,7 @@ impl Capture<'_> {
             state.replace(path.as_ref(), submodule.item());
             found.push(submodule);
         }
+        found.retain(|submodule| !state.is_left_out(submodule.path.as_ref()));
         for submodule in &found {
             if let Some(omission) = submodule.omission() {
                 state.add_omission(omission);
@@ -288,6 +291,16 @@ impl Capture<'_> {
         }
         found.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(found)
+    }
+
+    /// Tells whether a remote-tracking branch reaches `HEAD`.
+    fn is_head_pushed(&self, head: &Head) -> Result<bool, SnapshotError> {
+        let Some(commit) = head.commit else {
+            return Ok(false);
+        };
+        let contains = format!("--contains={commit}");
+        let args = ["for-each-ref", "--count=1", &contains, "refs/remotes"];
+        Ok(!self.repository.git().output(args)?.is_empty())
     }
 
     /// Returns the submodule that a restore left unfilled at a path where the index says the same as then.
@@ -307,9 +320,21 @@ impl Capture<'_> {
             match operation {
                 InProgress::Carried(operation) => carried = Some(operation),
                 InProgress::LeftOut(name) => {
-                    let (omission, blocker) = operation::left_out(name);
+                    let text = format!("{name} in progress");
+                    let (omission, blocker) = operation::left_out(name, text);
                     state.add_omission(omission);
                     blockers.push(blocker);
+                }
+                InProgress::Autostash => {
+                    let text = "what `git merge --autostash` has set aside".into();
+                    let (omission, blocker) = operation::left_out("autostash", text);
+                    state.add_omission(omission);
+                    blockers.push(blocker);
+                }
+                InProgress::SquashMessage => {
+                    let text = "the message that `git merge --squash` has prepared".into();
+                    let (omission, _) = operation::left_out("squash", text);
+                    state.add_omission(omission);
                 }
             }
         }

@@ -12,15 +12,15 @@ use super::{SnapshotError, disk::Root, tree::TreeItem};
 use crate::timestamp::Timestamp;
 
 /// Paths that are new or differ, with what the newer tree has there, by path.
-pub(super) struct Changes {
-    pub(super) items: Vec<(BString, TreeItem)>,
+pub(crate) struct Changes {
+    pub(crate) items: Vec<(BString, TreeItem)>,
     /// Paths that are gone.
-    pub(super) gone: usize,
+    pub(crate) gone: usize,
 }
 
 impl Changes {
     /// Compares two trees of the repository; no older tree is an empty one.
-    pub(super) fn between(
+    pub(crate) fn between(
         repo: &gix::Repository,
         older: Option<ObjectId>,
         newer: ObjectId,
@@ -84,7 +84,7 @@ impl Changes {
     }
 
     /// Tells whether a path is among them.
-    pub(super) fn has(&self, path: &BStr) -> bool {
+    pub(crate) fn has(&self, path: &BStr) -> bool {
         let found = self
             .items
             .binary_search_by(|(known, _)| known.as_bstr().cmp(path));

@@ -214,20 +214,40 @@ impl Reader<'_> {
         let stored = candidate
             .entry
             .map(|entry| self.shared.index.entries()[entry].id);
-        let converted = match plan {
-            Plan::Converted { encoded: true, .. } => {
-                encoding::to_git(self.shared.git, &self.repo, path, &disk)
-            }
-            _ => self.converter.clean(&self.repo, path, &disk, stored),
-        };
-        let blob = converted.map_err(|source| SnapshotError::Filter {
-            path: repo_path(path),
-            source,
-        })?;
+        let blob = self.clean(&plan, path, &disk, stored)?;
         let id = self.shared.objects.add(&self.repo, Kind::Blob, &blob)?;
         let mut content = self.content(candidate, stat, id);
         content.bytes = self.bytes(path, plan, &blob, &disk)?;
         Ok(Some(content))
+    }
+
+    /// Converts bytes on disk to what the repository stores.
+    fn clean(
+        &mut self,
+        plan: &Plan,
+        path: &BStr,
+        disk: &[u8],
+        stored: Option<ObjectId>,
+    ) -> Result<Vec<u8>, SnapshotError> {
+        let (git, files) = (self.shared.git, self.shared.files);
+        let by_git = |driver| encoding::to_git(git, &self.repo, driver, path, disk);
+        let may_ask_git = self.converter.is_gits_to_ask();
+        let converted = match plan {
+            Plan::Converted { encoded: true, .. } if may_ask_git => by_git(None),
+            Plan::Converted { encoded: true, .. } => {
+                Err("a .gitattributes file beside it cannot be read".into())
+            }
+            Plan::Filtered(driver) if may_ask_git => self
+                .converter
+                .clean(&self.repo, files, path, disk, stored)
+                // It may have left a part of its input unread.
+                .or_else(|_| by_git(Some(driver))),
+            _ => self.converter.clean(&self.repo, files, path, disk, stored),
+        };
+        converted.map_err(|source| SnapshotError::Filter {
+            path: repo_path(path),
+            source,
+        })
     }
 
     /// Decides what becomes of the bytes on disk at a path where they differ from what a receiver would get.
@@ -262,7 +282,8 @@ impl Reader<'_> {
     /// Tells whether a candidate's bytes would be stored: neither left to a filter nor what the index has.
     fn is_stored_whole(&mut self, candidate: &Candidate) -> Result<bool, SnapshotError> {
         let path: &BStr = candidate.path.as_ref();
-        let judged = self.plan(path).and_then(|plan| {
+        let plan = self.plan(path)?;
+        let judged = (|| -> io::Result<bool> {
             let carried = |driver: &BString| self.shared.carried.contains(driver);
             if let Plan::Filtered(driver) = &plan {
                 return Ok(carried(driver));
@@ -287,7 +308,7 @@ impl Reader<'_> {
                 &Default::default(),
             );
             Ok(hash.is_ok_and(|hash| hash != known.id))
-        });
+        })();
         // What cannot be read is not stored; the reading itself says why.
         Ok(judged.unwrap_or(false))
     }
@@ -299,7 +320,7 @@ impl Reader<'_> {
             return Ok(None);
         }
         let path = self.shared.index.path(entry);
-        let checked = self.plan(path).map_err(Failure::Disk).and_then(|plan| {
+        let checked = self.plan(path).map_err(Failure::Capture).and_then(|plan| {
             // Going in, line ends only get shorter: equal sizes mean equal bytes.
             let same_size = || {
                 self.stored_size(&known.id)
@@ -354,8 +375,19 @@ impl Reader<'_> {
             .map_err(|source| missing(&id, source))
     }
 
-    fn plan(&mut self, path: &BStr) -> io::Result<Plan> {
-        self.converter.plan(&self.repo, self.shared.files, path)
+    fn plan(&mut self, path: &BStr) -> Result<Plan, SnapshotError> {
+        let files = self.shared.files;
+        let plan = self.converter.plan(&self.repo, files, path);
+        plan.map_err(|source| match files.missing_above(&self.repo, path) {
+            Some((file, id)) => SnapshotError::Object {
+                id,
+                source: format!("it is `{file}`, which says how `{path}` is stored").into(),
+            },
+            None => SnapshotError::Filter {
+                path: repo_path(path),
+                source,
+            },
+        })
     }
 
     fn content(&self, candidate: &Candidate, stat: DiskStat, id: ObjectId) -> Content {

@@ -4,7 +4,7 @@
 //! the user's own file: it says how a file is stored. *There* is what travels, the `.gitattributes` files of the
 //! worktree tree alone: it says what a receiver would get back.
 
-use std::io::Read;
+use std::{io::Read, path::PathBuf};
 
 use gix::{
     ObjectId,
@@ -19,7 +19,13 @@ use gix::{
     worktree::{Stack, stack::state::attributes::Source},
 };
 
-use super::{SnapshotError, attributes::AttributeFiles, error::Cause, index::PrivateIndex};
+use super::{
+    SnapshotError,
+    attributes::{AttributeFiles, Others},
+    disk::refuse_pipes,
+    error::Cause,
+    index::PrivateIndex,
+};
 use crate::conversion::{self, WorktreeConversion};
 
 /// Attributes that say how content is converted, gitattributes(5).
@@ -39,6 +45,10 @@ pub(super) struct Converter {
     there: View,
     /// What a restore does with the stored content.
     back: WorktreeConversion,
+    /// Filter drivers that must not be passed by, and that have no command to clean with.
+    unusable: Vec<BString>,
+    /// Whether Git can read the attributes as well.
+    is_gits_to_ask: bool,
     /// Whether nothing in force converts anything.
     inert: bool,
 }
@@ -77,28 +87,29 @@ impl Converter {
         odd_attributes: bool,
         files: &AttributeFiles,
     ) -> Result<Self, SnapshotError> {
-        let options = options(repo)?;
-        let source = if odd_attributes {
-            // Git and gix would open what is no file, and wait.
-            Source::IdMapping
+        let machine = files_of_this_machine(repo)?;
+        refuse_pipes(&machine)?;
+        let (options, unusable) = options(repo)?;
+        let failed = |error: Cause| config("attributes", error);
+        let odd = odd_attributes || files.has_unread;
+        let stack = if odd {
+            // Git and gix would open what is no file, and wait; what cannot be read says nothing.
+            files.stack(repo, Others::OfThisMachine).map_err(failed)?
         } else {
-            Source::WorktreeThenIdMapping
+            let stack = repo.attributes_only(index.state(), Source::WorktreeThenIdMapping);
+            stack.map_err(|error| failed(error.into()))?.detach()
         };
-        let stack = repo
-            .attributes_only(index.state(), source)
-            .map_err(|error| config("attributes", error.into()))?
-            .detach();
-        let there = files
-            .stack(repo)
-            .map_err(|error| config("attributes", error.into()))?;
+        let there = files.stack(repo, Others::None).map_err(failed)?;
         let recorded = Options {
             drivers: Vec::new(),
             ..options.clone()
         };
         Ok(Converter {
-            inert: !can_convert(repo, &options, files)?,
+            inert: !can_convert(repo, &options, files, &machine),
             here: View::new(repo, options, stack)?,
             there: View::new(repo, recorded, there)?,
+            unusable,
+            is_gits_to_ask: !odd,
             back: WorktreeConversion::new(
                 files.entries(),
                 &conversion::in_force(repo),
@@ -112,19 +123,28 @@ impl Converter {
         self.inert
     }
 
+    /// Tells whether Git itself can be asked to convert: it would wait for attributes that are no file.
+    pub(super) fn is_gits_to_ask(&self) -> bool {
+        self.is_gits_to_ask
+    }
+
     /// Says what happens to a path.
     pub(super) fn plan(
         &mut self,
         repo: &gix::Repository,
         files: &AttributeFiles,
         path: &BStr,
-    ) -> std::io::Result<Plan> {
+    ) -> Result<Plan, Cause> {
         if self.inert {
             return Ok(Plan::Verbatim);
         }
         let objects = files.objects(repo);
         let here = self.here.effect(path, &objects)?;
         if let Some(driver) = here.driver {
+            if self.unusable.contains(&driver) {
+                let text = format!("filter `{driver}` is required and has no clean command");
+                return Err(text.into());
+            }
             return Ok(Plan::Filtered(driver));
         }
         let there = self.there.effect(path, &objects)?;
@@ -144,6 +164,7 @@ impl Converter {
     pub(super) fn clean(
         &mut self,
         repo: &gix::Repository,
+        files: &AttributeFiles,
         path: &BStr,
         bytes: &[u8],
         stored: Option<ObjectId>,
@@ -151,7 +172,7 @@ impl Converter {
         let View {
             pipeline, stack, ..
         } = &mut self.here;
-        let platform = stack.at_entry(path, None, &repo.objects)?;
+        let platform = stack.at_entry(path, None, &files.objects(repo))?;
         let mut converted = pipeline.convert_to_git(
             bytes,
             gix::path::from_bstr(path)?.as_ref(),
@@ -207,7 +228,7 @@ impl View {
         })
     }
 
-    fn effect(&mut self, path: &BStr, objects: &dyn Find) -> std::io::Result<Effect> {
+    fn effect(&mut self, path: &BStr, objects: &dyn Find) -> Result<Effect, Cause> {
         let platform = self.stack.at_entry(path, None, objects)?;
         platform.matching_attributes(&mut self.found);
         let states: Vec<StateRef<'_>> = self
@@ -216,7 +237,7 @@ impl View {
             .map(|found| found.assignment.state)
             .collect();
         let [text, crlf, eol, ident, encoding, filter] = states[..] else {
-            return Err(std::io::Error::other("attributes were not found in full"));
+            return Err("attributes were not found in full".into());
         };
         let options = self.pipeline.options_mut();
         let driver = match filter {
@@ -257,14 +278,35 @@ impl View {
 }
 
 /// Reads the filter configuration; unlike Git, a filter that fails always counts, and `core.safecrlf` never does.
-fn options(repo: &gix::Repository) -> Result<Options, SnapshotError> {
+///
+/// Returned with it are the drivers that Git may not pass by, and cannot use either.
+fn options(repo: &gix::Repository) -> Result<(Options, Vec<BString>), SnapshotError> {
     let mut options = gix::filter::Pipeline::options(repo)
         .map_err(|error| config("core.autocrlf, core.eol or a filter", error.into()))?;
     options.crlf_roundtrip_check = CrlfRoundTripCheck::Skip;
-    for driver in &mut options.drivers {
+    let mut unusable = Vec::new();
+    options.drivers.retain_mut(|driver| {
+        // An empty command is none: `apply_filter` in convert.c.
+        driver.clean.take_if(|command| command.is_empty());
+        driver.process.take_if(|command| command.is_empty());
+        let is_usable = driver.clean.is_some() || driver.process.is_some();
+        if driver.required && !is_usable {
+            unusable.push(driver.name.clone());
+        }
+        let counts = is_usable || driver.required;
         driver.required = true;
-    }
-    Ok(options)
+        counts
+    });
+    Ok((options, unusable))
+}
+
+/// Returns the attribute files that do not travel: of the system, the user, and the repository alone.
+fn files_of_this_machine(repo: &gix::Repository) -> Result<Vec<PathBuf>, SnapshotError> {
+    let mut files = repo
+        .attribute_global_paths()
+        .map_err(|error| config("core.attributesFile", error.into()))?;
+    files.push(repo.common_dir().join("info/attributes"));
+    Ok(files)
 }
 
 /// Tells whether any configuration or attribute file could lead to a conversion.
@@ -272,27 +314,19 @@ fn can_convert(
     repo: &gix::Repository,
     options: &Options,
     files: &AttributeFiles,
-) -> Result<bool, SnapshotError> {
-    if options.eol_config.auto_crlf != AutoCrlf::Disabled {
-        return Ok(true);
-    }
+    machine: &[PathBuf],
+) -> bool {
     let speaks_of_it = |content: &[u8]| {
         NAMES
             .iter()
             .any(|name| content.find(name.as_bytes()).is_some())
     };
-    let mut global = repo
-        .attribute_global_paths()
-        .map_err(|error| config("core.attributesFile", error.into()))?;
-    global.push(repo.common_dir().join("info/attributes"));
-    if global
-        .iter()
-        .filter_map(|path| std::fs::read(path).ok())
-        .any(|content| speaks_of_it(&content))
-    {
-        return Ok(true);
-    }
-    Ok(files.any(repo, speaks_of_it))
+    let of_this_machine = machine.iter().filter_map(|path| std::fs::read(path).ok());
+    options.eol_config.auto_crlf != AutoCrlf::Disabled
+        || of_this_machine
+            .into_iter()
+            .any(|content| speaks_of_it(&content))
+        || files.any(repo, speaks_of_it)
 }
 
 fn config(what: &str, source: Cause) -> SnapshotError {

@@ -14,6 +14,8 @@ use std::{
 use gix::bstr::{BStr, BString, ByteSlice};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 
+use super::SnapshotError;
+
 /// The worktree's top directory; every path is opened relative to it.
 pub(super) struct Root {
     fd: OwnedFd,
@@ -134,6 +136,23 @@ fn open_at(dir: impl AsFd, path: &BStr) -> io::Result<(File, DiskStat)> {
     )?;
     let stat = disk_stat(&rustix::fs::fstat(&fd)?);
     Ok((File::from(fd), stat))
+}
+
+/// Sees that none of Git's own files is a named pipe: Git and gix would open it, and wait.
+pub(super) fn refuse_pipes<P: AsRef<Path>>(
+    files: impl IntoIterator<Item = P>,
+) -> Result<(), SnapshotError> {
+    let is_pipe = |path: &P| {
+        let about = std::fs::metadata(path);
+        about.is_ok_and(|about| std::os::unix::fs::FileTypeExt::is_fifo(&about.file_type()))
+    };
+    match files.into_iter().find(is_pipe) {
+        None => Ok(()),
+        Some(path) => Err(SnapshotError::Io {
+            path: path.as_ref().into(),
+            source: io::Error::other("it is a named pipe"),
+        }),
+    }
 }
 
 // The width and sign of these fields differ between systems.

@@ -12,7 +12,7 @@ use gix::{
     worktree::stack::state::ignore::Source,
 };
 
-use super::{SnapshotError, error::Cause};
+use super::{SnapshotError, disk::refuse_pipes, error::Cause};
 use crate::contract::{ExcludedReason, Exclusion};
 
 /// The rules that hold in a directory: its own, and those of the directories above.
@@ -82,6 +82,10 @@ impl GlobalRules {
             .filesystem_options()
             .map_err(|error| config(error.into()))?
             .ignore_case;
+        let info_exclude = repo.common_dir().join("info/exclude");
+        let own = repo.config_snapshot().trusted_path("core.excludesFile");
+        let own = own.ok().flatten();
+        refuse_pipes(own.iter().chain([&info_exclude]))?;
         // An empty index and no worktree: the rules of directories are not this stack's.
         let index = gix::index::State::new(repo.object_hash());
         let stack = repo
@@ -89,7 +93,7 @@ impl GlobalRules {
             .map_err(|error| config(error.into()))?;
         Ok(GlobalRules {
             stack: stack.detach(),
-            info_exclude: repo.common_dir().join("info/exclude"),
+            info_exclude,
             case: if ignore_case {
                 Case::Fold
             } else {

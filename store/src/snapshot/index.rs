@@ -32,6 +32,7 @@ impl PrivateIndex {
     ///
     /// Its checksum is verified before anything is believed.
     pub(super) fn read(path: &Path, hash: gix::hash::Kind) -> Result<Self, SnapshotError> {
+        refuse_what_is_no_file(path)?;
         let file = gix::index::File::at_or_default(path, hash, false, Default::default());
         let file = file.map_err(|source| SnapshotError::Index {
             path: path.into(),
@@ -114,6 +115,13 @@ impl PrivateIndex {
         paths
     }
 
+    /// Returns path and blob of each side of each conflict.
+    pub(super) fn sides(&self) -> impl Iterator<Item = (BString, ObjectId)> {
+        let is_side = |e: &&Entry| e.stage() != Stage::Unconflicted && e.mode != Mode::COMMIT;
+        let sides = self.entries().iter().filter(is_side);
+        sides.map(|entry| (entry.path(&self.state).to_owned(), entry.id))
+    }
+
     /// Returns the entries that `git add --intent-to-add` made.
     pub(super) fn intent_to_add(&self) -> Vec<IntentToAdd> {
         let marked = |entry: &&Entry| entry.flags.contains(EntryFlags::INTENT_TO_ADD);
@@ -148,6 +156,18 @@ impl PrivateIndex {
             .collect();
         flags.dedup();
         flags
+    }
+}
+
+/// Sees that nobody has to be waited for at the other end of a named pipe.
+fn refuse_what_is_no_file(path: &Path) -> Result<(), SnapshotError> {
+    match std::fs::metadata(path) {
+        Ok(about) if !about.is_file() => Err(SnapshotError::Index {
+            path: path.into(),
+            source: "it is no regular file".into(),
+        }),
+        // What is not there is an empty index, and what cannot be looked at cannot be read either.
+        Ok(_) | Err(_) => Ok(()),
     }
 }
 

@@ -29,31 +29,11 @@ pub(super) struct Lfs {
 impl Lfs {
     /// Looks for pointers among the changed files.
     pub(super) fn find(repository: &Repository, changes: &Changes) -> Result<Self, SnapshotError> {
-        let repo = repository.gix();
         let store = Store::of(repository);
         let mut lfs = Lfs::default();
-        let mut buffer = Vec::new();
-        for (path, item) in &changes.items {
-            if !matches!(item.mode, Mode::FILE | Mode::FILE_EXECUTABLE) {
-                continue;
-            }
-            let damaged = |source: gix::Error| SnapshotError::Object {
-                id: item.id,
-                source: source.into(),
-            };
-            let header = gix::odb::Header::try_header(&repo.objects, &item.id).map_err(damaged)?;
-            // What a partial clone lacks is no pointer that was made here.
-            let Some(header) = header else { continue };
-            if header.size() >= LONGEST || header.kind() != Kind::Blob {
-                continue;
-            }
-            let blob = repo.objects.find_blob(&item.id, &mut buffer);
-            let blob = blob.map_err(damaged)?;
-            let Some((oid, size)) = parse(blob.data) else {
-                continue;
-            };
-            let path = repo_path(path.as_ref());
-            let present = store.holds(&oid, size);
+        for pointer in pointers(repository.gix(), changes)? {
+            let (path, LfsPointer { oid, size, .. }) = (&pointer.path, &pointer);
+            let present = store.holds(oid, *size);
             if !present {
                 lfs.blockers.push(Blocker {
                     kind: BlockerKind::LfsMissing,
@@ -65,10 +45,41 @@ impl Lfs {
                 path: path.clone(),
                 present,
             });
-            lfs.pointers.push(LfsPointer { path, oid, size });
+            lfs.pointers.push(pointer);
         }
         Ok(lfs)
     }
+}
+
+/// Returns the pointers among the changed files, by path.
+pub(crate) fn pointers(
+    repo: &gix::Repository,
+    changes: &Changes,
+) -> Result<Vec<LfsPointer>, SnapshotError> {
+    let mut pointers = Vec::new();
+    let mut buffer = Vec::new();
+    for (path, item) in &changes.items {
+        if !matches!(item.mode, Mode::FILE | Mode::FILE_EXECUTABLE) {
+            continue;
+        }
+        let damaged = |source: gix::Error| SnapshotError::Object {
+            id: item.id,
+            source: source.into(),
+        };
+        let header = gix::odb::Header::try_header(&repo.objects, &item.id).map_err(damaged)?;
+        // What a partial clone lacks is no pointer that was made here.
+        let Some(header) = header else { continue };
+        if header.size() >= LONGEST || header.kind() != Kind::Blob {
+            continue;
+        }
+        let blob = repo.objects.find_blob(&item.id, &mut buffer);
+        let blob = blob.map_err(damaged)?;
+        if let Some((oid, size)) = parse(blob.data) {
+            let path = repo_path(path.as_ref());
+            pointers.push(LfsPointer { path, oid, size });
+        }
+    }
+    Ok(pointers)
 }
 
 /// Where LFS keeps contents.

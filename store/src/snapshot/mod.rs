@@ -7,7 +7,7 @@
 mod assembly;
 mod attributes;
 mod capture;
-mod changes;
+pub(crate) mod changes;
 mod content;
 mod conversion;
 mod disk;
@@ -16,7 +16,7 @@ mod error;
 mod ignore;
 mod index;
 mod keep;
-mod lfs;
+pub(crate) mod lfs;
 mod limits;
 mod names;
 mod omit;
@@ -38,6 +38,7 @@ use gix::{
 pub use capture::{capture, capture_and_keep};
 pub use error::SnapshotError;
 pub use keep::keep;
+pub use omit::check_pathspec;
 
 use crate::{
     contract::{

@@ -7,7 +7,16 @@ use gix::{
     pathspec::{Defaults, Search},
 };
 
-use super::SnapshotError;
+use super::{SnapshotError, error::Cause};
+
+/// Sees that a pathspec of gitglossary(7) can say what is left out of a worktree.
+///
+/// # Errors
+///
+/// [`SnapshotError::Pathspec`] where it is none, or leads out of the worktree.
+pub fn check_pathspec(pathspec: &BStr, worktree: &Path) -> Result<(), SnapshotError> {
+    Omit::new(&[pathspec.into()], Path::new(""), worktree).map(drop)
+}
 
 /// Pathspecs of gitglossary(7) that name what is left out; none match nothing.
 #[derive(Clone)]
@@ -27,11 +36,16 @@ impl Omit {
         }
         let mut patterns = Vec::new();
         for pathspec in pathspecs {
-            let parsed = gix::pathspec::parse(pathspec, Defaults::default());
-            patterns.push(parsed.map_err(|source| SnapshotError::Pathspec {
+            let failed = |source: Cause| SnapshotError::Pathspec {
                 pathspec: pathspec.clone(),
-                source: source.into(),
-            })?);
+                source,
+            };
+            let pattern = gix::pathspec::parse(pathspec, Defaults::default());
+            let pattern = pattern.map_err(|source| failed(source.into()))?;
+            if !pattern.attributes.is_empty() {
+                return Err(failed("paths are not left out by attributes".into()));
+            }
+            patterns.push(pattern);
         }
         let search = Search::from_specs(patterns, Some(prefix), worktree);
         let search = search.map_err(|source| SnapshotError::Pathspec {

@@ -16,6 +16,10 @@ pub(super) enum InProgress {
     Carried(Operation),
     /// One that does not, by its name.
     LeftOut(&'static str),
+    /// What `git merge --autostash` has set aside.
+    Autostash,
+    /// The message that `git merge --squash` has prepared.
+    SquashMessage,
 }
 
 /// Finds the operations in progress in the worktree of a git directory.
@@ -35,12 +39,17 @@ pub(super) fn find(git_dir: &Path) -> Result<Vec<InProgress>, SnapshotError> {
     if is_there("BISECT_LOG") {
         found.push(InProgress::LeftOut("bisect"));
     }
+    if is_there("MERGE_AUTOSTASH") {
+        found.push(InProgress::Autostash);
+    }
+    if is_there("SQUASH_MSG") {
+        found.push(InProgress::SquashMessage);
+    }
     Ok(found)
 }
 
-/// Says of an operation that does not travel that it is left out, and what that means for who takes over.
-pub(super) fn left_out(name: &str) -> (Omission, Blocker) {
-    let text = format!("{name} in progress");
+/// Names what does not travel, and what of it blocks whoever takes over.
+pub(super) fn left_out(name: &str, text: String) -> (Omission, Blocker) {
     let omission = Omission {
         path: None,
         text: Some(text.clone()),

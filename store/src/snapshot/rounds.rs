@@ -1,8 +1,8 @@
 //! Reading that settles: what changes while it is read is read again, what is damaged is made anew.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
-use gix::{bstr::BString, index::entry::Mode};
+use gix::{ObjectId, bstr::BString, index::entry::Mode};
 
 use super::{
     SnapshotError,
@@ -108,9 +108,9 @@ pub(super) fn check_unchanged(
     read_until_still(reading, moved, state)
 }
 
-/// Returns what the worktree tree has that head's has not, and sees that all of it is there.
+/// Returns what the worktree tree has that head's has not, and sees that all of it is there and undamaged.
 ///
-/// An object that the index names but a crash left empty is made anew from the file that the index vouches for.
+/// An object that the index names but a crash left damaged is made anew from the file that the index vouches for.
 pub(super) fn mend(
     reading: &Reading<'_>,
     state: &mut Assembly<'_>,
@@ -119,33 +119,35 @@ pub(super) fn mend(
     let repo = reading.repo.to_thread_local();
     let changes = Changes::between(&repo, state.head_tree(), trees.worktree)?;
     let staged = Changes::between(&repo, state.head_tree(), trees.index)?;
-    let is_damaged = |(_, item): &&(BString, TreeItem)| {
-        item.mode != Mode::COMMIT && !reading.objects.is_whole(&repo, &item.id)
-    };
-    let mut candidates = Vec::new();
-    for (path, _) in changes.items.iter().filter(is_damaged) {
-        let entry = reading
-            .index
-            .state()
-            .entry_index_by_path(path.as_ref())
-            .ok();
-        if let Ok(stat) = reading.root.stat(path.as_ref()) {
-            candidates.push(Candidate {
+    let is_damaged =
+        |(_, id): &(BString, ObjectId)| !reading.objects.is_whole(reading.git, &repo, id);
+    let mut seen = HashSet::new();
+    let mut on_disk: Vec<_> = blobs(&changes.items).chain(state.raw()).collect();
+    on_disk.retain(|item| seen.insert(item.1) && is_damaged(item));
+    if !on_disk.is_empty() {
+        let candidates = on_disk.iter().filter_map(|(path, _)| {
+            let entry = reading.index.state().entry_index_by_path(path.as_ref());
+            Some(Candidate {
                 path: path.clone(),
-                entry,
-                stat,
-            });
-        }
-    }
-    if !candidates.is_empty() {
-        read_until_still(reading, candidates, state)?;
+                entry: entry.ok(),
+                stat: reading.root.stat(path.as_ref()).ok()?,
+            })
+        });
+        read_until_still(reading, candidates.collect(), state)?;
         state.write(reading.objects, None)?;
     }
-    match changes.items.iter().chain(&staged.items).find(is_damaged) {
+    let mut in_index = blobs(&staged.items).chain(reading.index.sides());
+    let lost = on_disk.into_iter().find(is_damaged);
+    match lost.or_else(|| in_index.find(|item| seen.insert(item.1) && is_damaged(item))) {
         None => Ok(changes),
-        Some((path, item)) => Err(SnapshotError::Object {
-            id: item.id,
+        Some((path, id)) => Err(SnapshotError::Object {
+            id,
             source: format!("it is the content of `{path}` in the index").into(),
         }),
     }
+}
+
+fn blobs(items: &[(BString, TreeItem)]) -> impl Iterator<Item = (BString, ObjectId)> {
+    let blobs = items.iter().filter(|(_, item)| item.mode != Mode::COMMIT);
+    blobs.map(|(path, item)| (path.clone(), item.id))
 }

@@ -104,6 +104,7 @@ impl Found {
             "-z",
             "--untracked-files=all",
             "--ignore-submodules=none",
+            "--no-renames",
         ]);
         found.dirty = status.is_none_or(|status| !status.is_empty());
         let contains = format!("--contains={commit}");
@@ -163,8 +164,13 @@ impl Found {
         })
     }
 
-    /// Returns what of it blocks whoever takes over; `listed` where its commit is new.
-    pub(super) fn blockers(&self, listed: bool) -> Vec<Blocker> {
+    /// Tells whether no remote-tracking branch of its own reaches its commit.
+    pub(super) fn is_unpushed(&self) -> bool {
+        self.reachable == Reachable::No
+    }
+
+    /// Returns what of it blocks whoever takes over; its commit counts where that is new.
+    pub(super) fn blockers(&self, is_new: bool) -> Vec<Blocker> {
         let blocker = |kind, detail: String| Blocker {
             kind,
             path: Some(repo_path(self.path.as_ref())),
@@ -175,16 +181,21 @@ impl Found {
             let detail = "changes inside the submodule do not travel".into();
             blockers.push(blocker(BlockerKind::SubmoduleDirty, detail));
         }
-        if let Some(commit) = self
-            .commit
-            .filter(|_| listed && self.reachable == Reachable::No)
-        {
+        if let Some(commit) = self.commit.filter(|_| is_new && self.is_unpushed()) {
             let detail = format!("no remote-tracking branch reaches {commit}");
             blockers.push(blocker(BlockerKind::SubmoduleUnreachable, detail));
         }
         blockers
     }
 }
+
+/// Settings under which Git looks at the files themselves: what tells it of changes may not tell of all.
+const BELIEVED: [&str; 4] = [
+    "core.fsmonitor=false",
+    "core.untrackedCache=false",
+    "core.checkStat=default",
+    "core.trustctime=true",
+];
 
 /// Git in the repository of a submodule, and in no other.
 struct Inside(Git);
@@ -197,6 +208,7 @@ impl Inside {
 
     /// Returns what Git says, or nothing where it fails.
     fn ask(&self, args: &[&str]) -> Option<Vec<u8>> {
-        self.0.output(args).ok()
+        let settings = BELIEVED.iter().flat_map(|setting| ["-c", setting]);
+        self.0.output(settings.chain(args.iter().copied())).ok()
     }
 }

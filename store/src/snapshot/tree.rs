@@ -12,9 +12,9 @@ use crate::new_objects::NewObjects;
 
 /// What stands at a path in a tree.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct TreeItem {
-    pub(super) mode: Mode,
-    pub(super) id: ObjectId,
+pub(crate) struct TreeItem {
+    pub(crate) mode: Mode,
+    pub(crate) id: ObjectId,
 }
 
 /// A path, and what replaces the index entry there; `None` removes it.

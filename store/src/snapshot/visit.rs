@@ -157,7 +157,7 @@ impl<'a> Visitor<'a> {
         let read = if names.iter().any(|name| name.name == ".gitignore") {
             directory.read(".gitignore".into())
         } else {
-            Ok(self.outside_sparse_checkout(file.as_ref()))
+            Ok(self.outside_sparse_checkout(file.as_ref())?)
         };
         match read {
             Ok(Some(bytes)) => at
@@ -173,14 +173,19 @@ impl<'a> Visitor<'a> {
     }
 
     /// Returns the stored content of a file that a sparse checkout leaves absent: as in Git, its rules hold.
-    fn outside_sparse_checkout(&self, path: &BStr) -> Option<Vec<u8>> {
-        let entry = self.walk.index.state().entry_by_path(path)?;
-        if !entry.flags.contains(EntryFlags::SKIP_WORKTREE) {
-            return None;
-        }
+    fn outside_sparse_checkout(&self, path: &BStr) -> Result<Option<Vec<u8>>, SnapshotError> {
+        let entry = self.walk.index.state().entry_by_path(path);
+        let Some(entry) = entry.filter(|e| e.flags.contains(EntryFlags::SKIP_WORKTREE)) else {
+            return Ok(None);
+        };
         let repo = self.walk.repo.to_thread_local();
-        let found = repo.find_object(entry.id).ok()?;
-        Some(found.detach().data)
+        match repo.find_object(entry.id) {
+            Ok(found) => Ok(Some(found.detach().data)),
+            Err(source) => Err(SnapshotError::Object {
+                id: entry.id,
+                source: format!("it is `{path}`, which says what is ignored: {source}").into(),
+            }),
+        }
     }
 
     /// Groups the entries of a directory by name.

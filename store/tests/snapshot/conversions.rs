@@ -149,6 +149,52 @@ fn a_filter_that_fails_refuses_the_capture_and_names_the_path() {
 }
 
 #[test]
+fn a_filter_may_leave_a_part_of_its_input_unread() {
+    let repo = Repo::seeded();
+    repo.git(&["config", "filter.head.clean", "head -c 3"]);
+    repo.write(".gitattributes", "*.x filter=head\n");
+    // More than a pipe holds.
+    repo.write("long.x", "123".repeat(1 << 20));
+    let snapshot = repo.capture();
+    assert_eq!(repo.content(snapshot.worktree_tree, "long.x"), b"123");
+    assert_eq!(snapshot.worktree_tree.to_string(), repo.trees_by_git().1);
+}
+
+#[test]
+fn a_required_filter_is_not_passed_by_where_it_has_no_command() {
+    let repo = Repo::seeded();
+    repo.write(".gitattributes", "*.x filter=lost\n");
+    repo.write("plain.x", "content\n");
+    // Neither in force, nor anything that could be.
+    repo.git(&["config", "filter.lost.clean", ""]);
+    let snapshot = repo.capture();
+    assert_eq!(snapshot.worktree_tree.to_string(), repo.trees_by_git().1);
+    assert_eq!(omissions(&snapshot), []);
+    repo.git(&["config", "filter.lost.required", "true"]);
+    assert!(!repo.try_git(&["add", "-A"]).status.success());
+    let error = repo.try_capture().unwrap_err();
+    assert!(matches!(error, SnapshotError::Filter { .. }), "{error}");
+    assert!(error.to_string().contains("plain.x"), "{error}");
+}
+
+#[test]
+fn attributes_on_disk_count_beside_one_that_is_no_file() {
+    let repo = Repo::seeded();
+    repo.write(".gitattributes", "*.txt text eol=crlf\n");
+    repo.fifo("dir/.gitattributes");
+    repo.write("a.txt", "alpha 2\r\n");
+    repo.write("dir/b.txt", "beta 2\r\n");
+    let snapshot = repo.capture();
+    for (path, content) in [("a.txt", "alpha 2\n"), ("dir/b.txt", "beta 2\n")] {
+        assert_eq!(
+            repo.content(snapshot.worktree_tree, path),
+            content.as_bytes()
+        );
+    }
+    assert_eq!(snapshot.raw_tree, None);
+}
+
+#[test]
 fn a_file_that_never_stands_still_is_named() {
     let repo = Repo::seeded();
     repo.git(&["config", "filter.restless.clean", "cat; date +%N >>%f"]);

@@ -115,6 +115,45 @@ fn cherry_picks_and_reverts_travel_but_rebases_and_bisects_do_not() {
 }
 
 #[test]
+fn what_a_merge_set_aside_or_prepared_is_named() {
+    let repo = Repo::seeded();
+    repo.git(&["checkout", "-q", "-b", "side"]);
+    repo.write("side", "side\n");
+    repo.commit("side");
+    repo.git(&["checkout", "-q", "main"]);
+    repo.write("a.txt", "not committed\n");
+    repo.git(&[
+        "merge",
+        "-q",
+        "--no-ff",
+        "--no-commit",
+        "--autostash",
+        "side",
+    ]);
+    let snapshot = repo.capture();
+    assert_eq!(
+        omissions(&snapshot),
+        [(
+            "what `git merge --autostash` has set aside".into(),
+            OmissionReason::OperationState
+        )]
+    );
+    assert_eq!(snapshot.blockers.len(), 1);
+
+    repo.git(&["merge", "--abort"]);
+    repo.git(&["merge", "-q", "--squash", "side"]);
+    let snapshot = repo.capture();
+    assert_eq!(
+        omissions(&snapshot),
+        [(
+            "the message that `git merge --squash` has prepared".into(),
+            OmissionReason::OperationState
+        )]
+    );
+    assert!(snapshot.blockers.is_empty());
+}
+
+#[test]
 fn intent_to_add_is_kept_beside_the_content_on_disk() {
     let repo = Repo::seeded();
     repo.write("new", "content\n");

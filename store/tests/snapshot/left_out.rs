@@ -315,3 +315,37 @@ fn empty_directories_are_listed() {
         .collect();
     assert_eq!(empty, ["dir", "logs/deep"]);
 }
+
+#[test]
+fn nobody_is_waited_for_at_a_named_pipe() {
+    for place in [
+        ".git/info/exclude",
+        ".git/info/attributes",
+        "../own",
+        ".git/index",
+    ] {
+        let repo = Repo::seeded();
+        let own = repo.path("../own").display().to_string();
+        repo.git(&["config", "core.excludesFile", &own]);
+        repo.remove(place);
+        repo.fifo(place);
+        repo.write("new", "content\n");
+        let error = repo.try_capture().unwrap_err();
+        let path = match &error {
+            SnapshotError::Io { path, .. } | SnapshotError::Index { path, .. } => path,
+            _ => panic!("{error}"),
+        };
+        let name = std::path::Path::new(place).file_name();
+        assert_eq!(path.file_name(), name, "{error}");
+    }
+}
+
+#[test]
+fn paths_are_not_left_out_by_attributes_or_outside_of_the_worktree() {
+    let repo = Repo::seeded();
+    repo.write("new", "content\n");
+    for spec in [":(attr:binary)new", ":(nonsense)new", "../new"] {
+        let error = repo.try_capture_without(&[spec]).unwrap_err();
+        assert!(matches!(error, SnapshotError::Pathspec { .. }), "{error}");
+    }
+}

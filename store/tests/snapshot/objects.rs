@@ -63,6 +63,72 @@ fn a_staged_object_that_a_crash_left_empty_is_made_anew() {
     );
 }
 
+/// Leaves of the staged object something else than what its id says.
+fn damage(repo: &Repo, id: &str, how: &str) {
+    let loose = |id: &str| repo.path(&format!(".git/objects/{}/{}", &id[..2], &id[2..]));
+    let object = loose(id);
+    let whole = fs::read(&object).unwrap();
+    fs::remove_file(&object).unwrap();
+    match how {
+        "cut short" => fs::write(&object, &whole[..whole.len() / 2]).unwrap(),
+        "no stream" => fs::write(&object, "nothing that was compressed").unwrap(),
+        _ => drop(fs::copy(loose(&repo.git(&["rev-parse", "HEAD:a.txt"])), &object).unwrap()),
+    }
+}
+
+#[test]
+fn a_staged_object_that_a_crash_left_damaged_is_made_anew_or_named() {
+    let content: String = (0..2000)
+        .map(|number| format!("{}\n", number * 7919))
+        .collect();
+    for how in ["cut short", "no stream", "another object"] {
+        let repo = Repo::seeded();
+        repo.write("staged", &content);
+        repo.git(&["add", "staged"]);
+        let id = repo.git(&["rev-parse", ":staged"]);
+        damage(&repo, &id, how);
+        let snapshot = repo.capture();
+        assert!(
+            repo.content(snapshot.index_tree, "staged") == content.as_bytes(),
+            "{how}"
+        );
+        repo.git(&["fsck", "--strict"]);
+
+        let repo = Repo::seeded();
+        repo.write("staged", &content);
+        repo.git(&["add", "staged"]);
+        damage(&repo, &id, how);
+        repo.write("staged", "what lies on disk is something else\n");
+        let error = repo.try_capture().unwrap_err();
+        assert!(error.to_string().contains(&id), "{how}: {error}");
+    }
+}
+
+#[test]
+fn a_damaged_side_of_a_conflict_is_named() {
+    let repo = Repo::seeded();
+    repo.write("side", "theirs\n");
+    let id = repo.git(&["hash-object", "-w", "side"]);
+    repo.remove("side");
+    let entry = format!("100644 {id} 3\tboth\n");
+    repo.feed(&["update-index", "--index-info"], &entry);
+    repo.capture();
+    damage(&repo, &id, "another object");
+    let error = repo.try_capture().unwrap_err();
+    assert!(error.to_string().contains(&id), "{error}");
+}
+
+#[test]
+fn what_head_has_is_not_kept_once_more() {
+    let repo = Repo::seeded();
+    capture_and_keep(&repo.open(), &CaptureOptions::default()).unwrap();
+    assert_eq!(repo.git(&["for-each-ref", "refs/handoff-local"]), "");
+    repo.write("untracked", "new\n");
+    capture_and_keep(&repo.open(), &CaptureOptions::default()).unwrap();
+    let kept = repo.git(&["for-each-ref", "refs/handoff-local"]);
+    assert_eq!(kept.lines().count(), 1);
+}
+
 #[test]
 fn a_staged_object_that_is_lost_is_an_error() {
     let repo = Repo::seeded();

@@ -166,6 +166,49 @@ fn objects_that_a_partial_clone_is_promised_are_not_missed() {
 }
 
 #[test]
+fn rules_that_a_partial_clone_has_not_fetched_are_named_where_they_count() {
+    for (rules, named) in [
+        (".gitattributes", "*.c text eol=crlf\n"),
+        (".gitignore", "*.o\n"),
+    ] {
+        let origin = Repo::seeded();
+        origin.write(&format!("out/{rules}"), named);
+        origin.commit("rules");
+        origin.git(&["config", "uploadpack.allowFilter", "true"]);
+        let url = format!("file://{}", origin.path("").display());
+        let clone = [
+            "clone",
+            "-q",
+            "--filter=blob:none",
+            "--sparse",
+            &url,
+            "../partial",
+        ];
+        origin.git(&clone);
+        let clone = Repo::at(&origin.path("../partial"));
+        clone.configure();
+        clone.write("a.txt", "edited\n");
+        clone.capture();
+        clone.write("out/new.c", "one\r\n");
+        let error = clone.try_capture().unwrap_err();
+        let SnapshotError::Object { id, source } = &error else {
+            panic!("{error}");
+        };
+        assert_eq!(
+            id.to_string(),
+            clone.git(&["rev-parse", &format!("HEAD:out/{rules}")])
+        );
+        assert!(
+            source.to_string().contains(&format!("out/{rules}")),
+            "{source}"
+        );
+        // What fetches it is what the error says.
+        clone.git(&["cat-file", "-t", &id.to_string()]);
+        clone.capture();
+    }
+}
+
+#[test]
 fn features_that_speed_git_up_are_not_believed() {
     for config in [
         &["core.splitIndex", "true"],

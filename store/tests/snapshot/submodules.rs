@@ -62,6 +62,66 @@ fn a_new_commit_in_a_submodule_travels_as_a_gitlink_and_blocks_until_it_is_pushe
 }
 
 #[test]
+fn a_commit_of_head_that_nobody_else_has_blocks_until_head_is_pushed() {
+    let (repo, submodule) = with_submodule();
+    submodule.write("code", "2\n");
+    submodule.commit("local");
+    repo.commit("bump");
+    let snapshot = repo.capture();
+    assert!(snapshot.submodules.is_empty());
+    assert_eq!(snapshot.blockers.len(), 1);
+    assert_eq!(snapshot.blockers[0].kind, BlockerKind::SubmoduleUnreachable);
+    // Whoever took the commit was told, or has it.
+    repo.git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
+    assert!(repo.capture().blockers.is_empty());
+}
+
+#[test]
+fn a_file_system_monitor_inside_a_submodule_is_not_believed() {
+    let (repo, submodule) = with_submodule();
+    submodule.write("../monitor", "#!/bin/sh\nprintf 'token\\0'\n");
+    submodule.set_executable("../monitor", true);
+    let monitor = submodule.path("../monitor").display().to_string();
+    submodule.git(&["config", "core.fsmonitor", &monitor]);
+    submodule.git(&["update-index", "--fsmonitor"]);
+    submodule.git(&["status"]);
+    submodule.write("code", "edited\n");
+    repo.git(&["config", "status.submoduleSummary", "false"]);
+    assert_eq!(submodule.git(&["status", "--porcelain"]), "");
+    let reasons = repo.capture().omissions;
+    let reasons: Vec<_> = reasons.iter().map(|omission| omission.reason).collect();
+    assert!(
+        reasons.contains(&OmissionReason::SubmoduleDirty),
+        "{reasons:?}"
+    );
+}
+
+#[test]
+fn an_unmerged_submodule_that_a_restore_left_unfilled_keeps_the_restored_commit() {
+    let (repo, submodule) = with_submodule();
+    let base = repo.git(&["rev-parse", "HEAD:lib"]);
+    submodule.write("code", "2\n");
+    submodule.commit("local");
+    let commit = submodule.git(&["rev-parse", "HEAD"]);
+    let stages = format!(
+        "0 {} 0\tlib\n160000 {base} 2\tlib\n160000 {commit} 3\tlib\n",
+        "0".repeat(40)
+    );
+    repo.feed(&["update-index", "--index-info"], &stages);
+    let before = repo.capture();
+    repo.remove("lib");
+    std::fs::create_dir(repo.path("lib")).unwrap();
+    let unfilled = Unfilled {
+        path: "lib".into(),
+        commit: gix::ObjectId::from_hex(commit.as_bytes()).unwrap(),
+        staged: None,
+    };
+    let kept = capture_with(&repo, unfilled);
+    assert_eq!(kept.worktree_tree, before.worktree_tree);
+    assert_eq!(kept.conflict_trees, before.conflict_trees);
+}
+
+#[test]
 fn changes_inside_a_submodule_are_named_and_block() {
     let (repo, submodule) = with_submodule();
     submodule.write("untracked", "x\n");
