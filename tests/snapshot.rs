@@ -2,7 +2,9 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests stop them")]
 
 use std::{
+    ffi::OsStr,
     fs,
+    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     process::{Command, Output},
 };
@@ -163,6 +165,57 @@ fn paths_left_out_are_relative_to_where_one_stands() {
 }
 
 #[test]
+fn what_is_left_out_is_remembered_shown_and_forgotten() {
+    let repo = Repo::edited();
+    let odd = OsStr::from_bytes(b"not\xffutf8%41");
+    fs::write(repo.dir.join(odd), "x\n").unwrap();
+    let mut command = repo.handoff("dir");
+    let output = command.args(["snapshot", "--omit", "new", "--omit", "../../out"]);
+    // Nothing is remembered of a command that fails.
+    assert_eq!(output.output().unwrap().status.code(), Some(2));
+    let untracked = || document(&repo.snapshot(&["--json"]))["untracked"]["count"].clone();
+    assert_eq!(untracked(), 2);
+
+    let mut command = repo.handoff("");
+    let output = command
+        .args(["snapshot", "--omit", "dir/new", "--omit"])
+        .arg(odd)
+        .output();
+    assert!(output.unwrap().status.success());
+    assert_eq!(untracked(), 0);
+    insta::assert_snapshot!(text(&repo.snapshot(&[]).stdout), @r"
+    worktree  8f3b924007f5c4737442ed31f09b34c69e3c5d12
+    index     9a8554f34fc07de5e2ed7005ac49f4bc8353400b
+    omitted   by-request dir/new
+    omitted   by-request not�utf8%41
+    omit      :(top)dir/new (--forget ':(top)dir/new' captures it again)
+    omit      :(top)not�utf8%41 (--forget ':(top)not�utf8%41' captures it again)
+    ");
+    let mut save = repo.handoff("dir");
+    let saved = save
+        .args(["save", "work", "--json", "--forget", "new"])
+        .output();
+    let saved = document(&saved.unwrap());
+    assert_eq!(saved["omissions"].as_array().map(Vec::len), Some(1));
+    assert_eq!(untracked(), 1);
+
+    let output = repo.snapshot(&["--forget", "dir/new"]);
+    assert_eq!(output.status.code(), Some(2));
+    insta::assert_snapshot!(text(&output.stderr), @r"
+    error: `:(top)dir/new` is not among what captures here leave out [USAGE]
+    hint: left out here: ':(top)not�utf8%41'
+    ");
+}
+
+#[test]
+fn a_pathspec_that_is_none_is_not_remembered() {
+    let repo = Repo::edited();
+    let output = repo.snapshot(&["--omit", ":(nonsense)x"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(repo.snapshot(&[]).status.success());
+}
+
+#[test]
 fn a_file_over_the_limit_is_refused_with_the_option_that_goes_on() {
     let repo = Repo::edited();
     repo.git(&["config", "handoff.maxFileBytes", "1k"]);
@@ -190,6 +243,18 @@ fn a_damaged_index_is_refused_with_the_way_out() {
     let error = document(&output);
     assert_eq!(error["code"], "IO");
     assert_eq!(error["subject"], index.to_str().unwrap());
+    // The commands that it names repair it.
+    for command in error["nextCommands"].as_array().unwrap() {
+        let words: Vec<&str> = command
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|word| word.as_str().unwrap())
+            .collect();
+        let run = repo.prepare(words[0], &repo.dir).args(&words[1..]).output();
+        assert!(run.unwrap().status.success(), "{words:?}");
+    }
+    assert!(repo.snapshot(&[]).status.success());
 }
 
 #[test]

@@ -1,16 +1,8 @@
 //! Captures a worktree and appends it to a scope as a checkpoint.
 
-use std::{
-    collections::BTreeSet,
-    ffi::OsString,
-    os::unix::ffi::OsStrExt,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeSet, ffi::OsString};
 
-use gix::{
-    ObjectId,
-    bstr::{BString, ByteSlice},
-};
+use gix::ObjectId;
 use store::{
     contract::{Manifest, ManifestSchema, Previous, Producer, codec, lists},
     digest::Digest,
@@ -31,13 +23,7 @@ use store::{
 };
 
 use crate::{
-    actor::Actor,
-    content,
-    context::Context,
-    error::CommandError,
-    safety,
-    scopes::Scopes,
-    state::{State, Unfilled},
+    actor::Actor, content, context::Context, error::CommandError, omitted, safety, scopes::Scopes,
     writer::Writer,
 };
 
@@ -169,59 +155,7 @@ pub(crate) fn remembered_options(
     repository: &Repository,
     omit: &[OsString],
 ) -> CaptureOptions {
-    let new = from_here(context, repository.worktree(), omit);
-    State::update(context, repository, |state| {
-        state
-            .omit
-            .extend(new.iter().map(|spec| spec.to_str_lossy().into_owned()));
-        state.omit.sort();
-        state.omit.dedup();
-    });
-    // Also where nothing can be remembered.
-    let state = State::load(repository);
-    let remembered = state.omit.into_iter().map(BString::from);
-    CaptureOptions {
-        omit: remembered.chain(new).collect(),
-        prefix: PathBuf::new(),
-        unfilled: state.unfilled.iter().map(Unfilled::to_capture).collect(),
-    }
-}
-
-/// Makes pathspecs, relative to where the command runs, mean the same at the top of a worktree.
-pub(crate) fn from_here(
-    context: &Context,
-    worktree: Option<&Path>,
-    specs: &[OsString],
-) -> Vec<BString> {
-    let below = context.dir.canonicalize().unwrap_or_default();
-    let prefix = worktree.and_then(|worktree| below.strip_prefix(worktree).ok());
-    let prefix = prefix
-        .map(|prefix| prefix.as_os_str().as_bytes())
-        .unwrap_or_default();
-    let specs = specs.iter();
-    specs
-        .map(|spec| from_the_top(prefix, spec.as_bytes()))
-        .collect()
-}
-
-/// Makes a pathspec mean the same at the top of the worktree, gitglossary(7).
-fn from_the_top(prefix: &[u8], spec: &[u8]) -> BString {
-    let joined = |magic: &[u8], path: &[u8]| {
-        let separator: &[u8] = if prefix.is_empty() { b"" } else { b"/" };
-        [magic, prefix, separator, path].concat().into()
-    };
-    if spec.starts_with(b":/") || spec.starts_with(b":(top") {
-        return spec.into();
-    }
-    match spec.strip_prefix(b":(") {
-        Some(rest) => match rest.find_byte(b')') {
-            Some(end) => joined(&[b":(top,", &rest[..end], b")"].concat(), &rest[end + 1..]),
-            None => spec.into(),
-        },
-        // Short magic other than `:/` is rare and says itself where it applies.
-        None if spec.starts_with(b":") => spec.into(),
-        None => joined(b":(top)", spec),
-    }
+    omitted::options(context, repository, omit)
 }
 
 /// Captures what a restore in place replaces; keeps it as a safety record unless Git, or one of `records`, has all
@@ -370,17 +304,4 @@ fn write_safety(
     };
     let record = checkpoint.compose(repository)?;
     safety::keep(repository, record::write(repository, &record)?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_pathspec_is_remembered_from_the_top() {
-        assert_eq!(from_the_top(b"", b"a"), ":(top)a");
-        assert_eq!(from_the_top(b"src/x", b"*.log"), ":(top)src/x/*.log");
-        assert_eq!(from_the_top(b"src", b":(glob)**/a"), ":(top,glob)src/**/a");
-        assert_eq!(from_the_top(b"src", b":/a"), ":/a");
-    }
 }

@@ -151,9 +151,14 @@ impl From<store::snapshot::SnapshotError> for CommandError {
         let with = |code| Self::from_error(code, &error);
         match &error {
             SnapshotError::Bare(_) => with(ErrorCode::Usage),
-            SnapshotError::Index { path, .. } => with(ErrorCode::Io).subject(path.display().to_string()).hint(
-                "a damaged index is rebuilt with `git read-tree HEAD` once it is moved away; what was staged is lost",
-            ),
+            SnapshotError::Index { path, .. } => {
+                let path = path.display().to_string();
+                with(ErrorCode::Io)
+                    .hint("a damaged index is rebuilt once it is moved away; what was staged is lost")
+                    .next(&["mv", &path, &format!("{path}.damaged")])
+                    .next(&["git", "read-tree", "HEAD"])
+                    .subject(path)
+            }
             SnapshotError::Filter { path, .. } => with(ErrorCode::GitFailed)
                 .subject(path.to_string())
                 .hint("run the filter by hand, or leave the path out with `--omit <path>`"),
@@ -179,8 +184,11 @@ impl From<store::snapshot::SnapshotError> for CommandError {
             SnapshotError::UnsafePath(_) => with(ErrorCode::UnsafePath)
                 .hint("servers that check objects refuse such paths; take them out of the index"),
             SnapshotError::Pathspec { .. } => with(ErrorCode::Usage),
-            SnapshotError::Object { .. } => with(ErrorCode::MissingObject)
-                .hint("`git fsck` names what is missing; an object can be fetched again from where it came"),
+            SnapshotError::Object { id, .. } => with(ErrorCode::MissingObject)
+                .subject(id.to_string())
+                .hint("`git fsck` names all that is missing or damaged; `git cat-file -t` fetches what a partial clone lacks")
+                .hint("a damaged file below .git/objects gives way once it is moved away; `git add` makes the object anew")
+                .next(&["git", "cat-file", "-t", &id.to_string()]),
             SnapshotError::Io { .. } | SnapshotError::Write(_) | SnapshotError::Config { .. } => {
                 with(ErrorCode::Io)
             }

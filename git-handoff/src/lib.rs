@@ -12,6 +12,7 @@ mod error;
 mod exit;
 mod history;
 mod hooks_cli;
+mod omitted;
 mod origin;
 mod ownership;
 mod remote;
@@ -22,6 +23,7 @@ mod source;
 mod state;
 mod temporary;
 mod ui;
+mod worktree_check;
 mod writer;
 
 pub use cli::main;

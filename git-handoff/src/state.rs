@@ -8,7 +8,7 @@ use std::{
     path::PathBuf,
 };
 
-use gix::{ObjectId, bstr::ByteSlice};
+use gix::{ObjectId, bstr::BString};
 use serde::{Deserialize, Serialize};
 use store::{
     digest::Digest, generation::Generation, oid::Oid, repository::Repository, restore::Restored,
@@ -26,15 +26,51 @@ pub(crate) struct State {
     /// What was last read of each scope.
     pub(crate) read: BTreeMap<ScopeName, Read>,
     /// What every capture here leaves out, as pathspecs.
-    pub(crate) omit: Vec<String>,
+    pub(crate) omit: Vec<Bytes>,
     /// Submodules whose commit only the checkpoint knows that was last restored here.
     pub(crate) unfilled: Vec<Unfilled>,
+}
+
+/// Bytes that are text nearly always; in JSON, what is not UTF-8 stands as `%XX`, and so does `%`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "String", from = "String")]
+pub(crate) struct Bytes(pub(crate) BString);
+
+impl From<Bytes> for String {
+    fn from(Bytes(bytes): Bytes) -> Self {
+        let mut text = String::new();
+        for chunk in bytes.as_slice().utf8_chunks() {
+            text.push_str(&chunk.valid().replace('%', "%25"));
+            text.extend(chunk.invalid().iter().map(|byte| format!("%{byte:02X}")));
+        }
+        text
+    }
+}
+
+impl From<String> for Bytes {
+    fn from(text: String) -> Self {
+        let mut bytes = BString::default();
+        let mut rest = text.as_bytes();
+        while let Some((first, more)) = rest.split_first() {
+            let pair = more
+                .get(..2)
+                .and_then(|pair| std::str::from_utf8(pair).ok());
+            let byte = pair.and_then(|pair| u8::from_str_radix(pair, 16).ok());
+            let (byte, after) = match byte.filter(|_| *first == b'%') {
+                Some(byte) => (byte, &more[2..]),
+                None => (*first, more),
+            };
+            bytes.push(byte);
+            rest = after;
+        }
+        Bytes(bytes)
+    }
 }
 
 /// A submodule that a restore left unfilled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Unfilled {
-    path: String,
+    path: Bytes,
     /// The commit that was checked out in it.
     commit: Oid,
     /// The commit in the index.
@@ -47,12 +83,10 @@ impl Unfilled {
         let submodules = restored.submodules.iter();
         let unsaid = submodules.filter(|submodule| submodule.staged != Some(submodule.commit));
         unsaid
-            .filter_map(|submodule| {
-                Some(Unfilled {
-                    path: submodule.path.as_bstr().to_str().ok()?.into(),
-                    commit: submodule.commit,
-                    staged: submodule.staged,
-                })
+            .map(|submodule| Unfilled {
+                path: Bytes(submodule.path.as_bstr().into()),
+                commit: submodule.commit,
+                staged: submodule.staged,
             })
             .collect()
     }
@@ -60,7 +94,7 @@ impl Unfilled {
     /// Returns what a capture is told.
     pub(crate) fn to_capture(&self) -> snapshot::Unfilled {
         snapshot::Unfilled {
-            path: self.path.as_str().into(),
+            path: self.path.0.clone(),
             commit: self.commit.id(),
             staged: self.staged.map(ObjectId::from),
         }
@@ -117,4 +151,22 @@ impl State {
 
 fn path(repository: &Repository) -> PathBuf {
     repository.git_dir().join("handoff").join("state.json")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_that_are_no_text_are_remembered_as_they_are() {
+        for bytes in [&b"src/*.log"[..], b"100%", b"%41", b"not\xffutf8\xfe", b""] {
+            let bytes = Bytes(bytes.into());
+            let text = serde_json::to_string(&bytes).unwrap();
+            assert_eq!(
+                serde_json::from_str::<Bytes>(&text).unwrap(),
+                bytes,
+                "{text}"
+            );
+        }
+    }
 }

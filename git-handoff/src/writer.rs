@@ -17,7 +17,7 @@ use store::{
     verify::VerifiedRecord,
 };
 
-use crate::error::CommandError;
+use crate::{context::Context, error::CommandError};
 
 /// Appends to one scope.
 pub(crate) struct Writer<'a> {
@@ -115,5 +115,17 @@ impl Writer<'_> {
         .subject(scope.as_str())
         .hint("another writer was faster; read what it has written, then go on from there")
         .next(&["git", "handoff", "show", scope.as_str()])
+    }
+}
+
+/// Says so where a record was to be signed and could not be.
+pub(crate) fn warn_if_unsigned(context: &Context, repository: &Repository, id: ObjectId) {
+    let objects = repository.gix();
+    let wanted = objects.config_snapshot().boolean("commit.gpgSign");
+    let commit = objects.find_commit(id).ok();
+    let signed = commit.and_then(|commit| commit.signature().ok().flatten().map(drop));
+    if wanted == Some(true) && signed.is_none() {
+        let text = "git could not sign the record (commit.gpgSign), so it has no signature";
+        context.ui.warn("NOT_SIGNED", text);
     }
 }

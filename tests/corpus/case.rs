@@ -26,17 +26,15 @@ pub(crate) struct Case {
     _dir: tempfile::TempDir,
 }
 
-/// Who acts: checkpoints need a name.
-const IDENTITY: [(&str, &str); 8] = [
-    ("HANDOFF_ID", "tester"),
+/// Who acts: records name somebody.
+const ACTOR: (&str, &str) = ("HANDOFF_ID", "tester");
+
+/// Who commits, where a case does not say that Git knows nobody.
+const IDENTITY: [(&str, &str); 4] = [
     ("GIT_AUTHOR_NAME", "Tester"),
     ("GIT_AUTHOR_EMAIL", "tester@example.invalid"),
     ("GIT_COMMITTER_NAME", "Tester"),
     ("GIT_COMMITTER_EMAIL", "tester@example.invalid"),
-    // Records are signed where the user wants it; one case wants it with a program that fails.
-    ("GIT_CONFIG_COUNT", "1"),
-    ("GIT_CONFIG_KEY_0", "commit.gpgSign"),
-    ("GIT_CONFIG_VALUE_0", "false"),
 ];
 
 /// A tree as `git ls-tree -r` lists it: path, then mode and id.
@@ -144,11 +142,6 @@ impl Case {
         let dir = self.facts["cwd"].as_str();
         let dir = dir.map_or_else(|| self.worktree(), |dir| self.sandbox.join(dir));
         let mut command = self.handoff_command(&dir, args);
-        for (name, value) in self.facts["env"].as_object().into_iter().flatten() {
-            let value = value.as_str().unwrap();
-            let in_sandbox = format!("{}/", self.sandbox.display());
-            command.env(name, value.replace("@/", &in_sandbox));
-        }
         let seconds = self.facts["timeout_s"].as_u64().unwrap_or(60);
         let start = Instant::now();
         let output = command.output().unwrap();
@@ -165,7 +158,16 @@ impl Case {
     /// Prepares a run of `git-handoff` by somebody with a name.
     pub(crate) fn handoff_command(&self, dir: &Path, args: &[&str]) -> Command {
         let mut command = self.program(env!("CARGO_BIN_EXE_git-handoff"));
-        command.args(args).current_dir(dir).envs(IDENTITY);
+        command.args(args).current_dir(dir).env(ACTOR.0, ACTOR.1);
+        let own = self.facts["env"].as_object();
+        if own.is_none() {
+            command.envs(IDENTITY);
+        }
+        for (name, value) in own.into_iter().flatten() {
+            let value = value.as_str().unwrap();
+            let in_sandbox = format!("{}/", self.sandbox.display());
+            command.env(name, value.replace("@/", &in_sandbox));
+        }
         command
     }
 

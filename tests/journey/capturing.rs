@@ -101,6 +101,7 @@ fn what_was_not_captured_is_said() {
     omitted   nested-repository nested (a repository of its own that is no submodule)
     omitted   special-file pipe (fifo)
     omitted   by-request secret.txt
+    omit      :(top)secret.txt (--forget ':(top)secret.txt' captures it again)
     ignored   1 entry by 1 rule
     ");
     // What was left out once is left out from then on.

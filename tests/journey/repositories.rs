@@ -244,19 +244,33 @@ fn without_an_identity_the_command_that_sets_it_is_named() {
       git config user.name '<name>'
       git config user.email '<address>'
     ");
-    // Who acts is known, but not who commits.
-    let refused = world.handoff_as("agent:x", &dir, ["save", "work"]).code(2);
-    insta::assert_snapshot!(refused.stderr(), @"
-    error: git knows no name and e-mail address to write the record with [IDENTITY_MISSING]
-    hint: set them for this repository, or with --global for all
-      git config user.name '<name>'
-      git config user.email '<address>'
-    ");
+    // Who acts is known, and stands for who commits.
+    world.handoff_as("agent:x", &dir, ["save", "work"]).ok();
+    let by = [
+        "log",
+        "-1",
+        "--format=%an <%ae> %cn <%ce>",
+        "refs/handoff/work",
+    ];
+    let by = world.git(&dir, by).ok().line();
+    assert_eq!(by, "agent:x <agent:x> agent:x <agent:x>");
+    world.write(&dir, "README.md", "more\n");
     world.git(&dir, ["config", "user.name", "Ann"]).ok();
     world
         .git(&dir, ["config", "user.email", "ann@example.invalid"])
         .ok();
     world.handoff(&dir, ["save", "work"]).ok();
+}
+
+#[test]
+fn a_signing_program_that_fails_does_not_keep_work_from_being_saved() {
+    let world = World::new();
+    let (_, dir) = server_and_clone(&world, "here");
+    world.git(&dir, ["config", "commit.gpgSign", "true"]).ok();
+    world.git(&dir, ["config", "gpg.program", "false"]).ok();
+    let saved = world.handoff(&dir, ["save", "work"]).ok();
+    insta::assert_snapshot!(saved.stderr(), @"warning: NOT_SIGNED: git could not sign the record (commit.gpgSign), so it has no signature");
+    world.handoff(&dir, ["verify", "work", "--worktree"]).ok();
 }
 
 #[test]

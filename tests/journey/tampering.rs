@@ -23,7 +23,9 @@ fn a_damaged_index_is_named_with_the_command_that_repairs_it() {
     let failed = world.handoff(&dir, ["save", "work"]).code(1);
     insta::assert_snapshot!(world.normal(&failed.stderr()), @"
     error: the index at [world]/here/.git/index cannot be read: Shared index checksum mismatch: Hash was [id1], but should have been [id2] [IO]
-    hint: a damaged index is rebuilt with `git read-tree HEAD` once it is moved away; what was staged is lost
+    hint: a damaged index is rebuilt once it is moved away; what was staged is lost
+      mv [world]/here/.git/index [world]/here/.git/index.damaged
+      git read-tree HEAD
     ");
     fs::write(&index, &bytes[..30]).unwrap();
     let failed = world.handoff(&dir, ["snapshot", "--json"]).code(1);

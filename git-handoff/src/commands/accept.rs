@@ -30,7 +30,7 @@ use crate::{
     scopes::Scopes,
     state::{Read, State},
     ui::Report,
-    writer::Writer,
+    writer::{Writer, warn_if_unsigned},
 };
 
 /// How long an accept holds where nothing is set, in seconds: two days.
@@ -176,6 +176,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<u8, CommandError> {
     } else {
         let composed = record::compose_accept(&repository, &view.tip, &accept)?;
         let record = writer.append(Some(&view), composed)?;
+        warn_if_unsigned(context, &repository, record.id);
         if let Some(remote) = &remote {
             confirm(&writer, &scopes, remote, &view, &record, read)?;
         }

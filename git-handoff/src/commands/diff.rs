@@ -22,10 +22,9 @@ use store::{
 };
 
 use crate::{
-    checkpoint,
     context::Context,
     error::CommandError,
-    exit,
+    exit, omitted,
     scopes::Scopes,
     source::{self, Opened, Source},
 };
@@ -165,7 +164,7 @@ fn files(
     let (old, new) = (tree(one), tree(other));
     let here = context.repository().ok();
     let worktree = here.as_ref().and_then(Repository::worktree);
-    let specs = checkpoint::from_here(context, worktree, paths);
+    let specs = omitted::from_here(context, worktree, paths);
     let list = |form: &str| {
         let mut args: Vec<OsString> = [
             "diff-tree",

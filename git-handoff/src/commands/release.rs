@@ -16,7 +16,7 @@ use crate::{
     exit,
     ownership::{self, OwnershipArgs},
     ui::Report,
-    writer::Writer,
+    writer::{Writer, warn_if_unsigned},
 };
 
 /// Give back a scope that you have accepted
@@ -99,6 +99,9 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
             return Err(CommandError::new(ErrorCode::NotOwner, message).subject(scope.as_str()));
         }
     };
+    if written {
+        warn_if_unsigned(context, &repository, record.id);
+    }
     if let Some(remote) = &remote {
         match delivery::send(&scopes, remote, &scope, record.id)? {
             Delivery::Taken => {}

@@ -1,7 +1,5 @@
 //! `git handoff save`.
 
-use std::ffi::OsString;
-
 use serde_json::{Value, json};
 use store::{
     actor::ActorId, ref_store::Head, remote_url::without_credentials, scope::ScopeName,
@@ -10,15 +8,16 @@ use store::{
 
 use crate::{
     actor::Actor,
-    checkpoint::{self, Save, Saved},
+    checkpoint::{Save, Saved},
     context::Context,
     delivery::{self, Delivery},
     error::CommandError,
     exit,
+    omitted::Omit,
     remote::Remote,
     scopes::Scopes,
     ui::{Report, count},
-    writer::Writer,
+    writer::{Writer, warn_if_unsigned},
 };
 
 /// Freeze the worktree as the next checkpoint of a scope
@@ -36,9 +35,8 @@ pub(crate) struct Args {
     /// Send the scope to the handoff remote
     #[arg(long)]
     push: bool,
-    /// Leave out what the pathspec matches, now and in every later capture here
-    #[arg(long, value_name = "PATHSPEC")]
-    omit: Vec<OsString>,
+    #[command(flatten)]
+    omit: Omit,
     /// Who you are, instead of `handoff.id` or `user.email`
     #[arg(long = "as", value_name = "ID")]
     id: Option<ActorId>,
@@ -167,7 +165,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<u8, CommandError> {
     let head = repository.head()?;
     let actor = Actor::find(context, &repository, args.id.as_ref())?;
     let scope = args.scope.clone().unwrap_or_else(|| scopes.to_save(&head));
-    let options = checkpoint::remembered_options(context, &repository, &args.omit);
+    let options = args.omit.apply(context, &repository)?;
     let objective = args
         .objective
         .clone()
@@ -182,6 +180,9 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<u8, CommandError> {
         options,
     };
     let saved = save.run(&scopes)?;
+    if saved.created {
+        warn_if_unsigned(context, &repository, saved.record.id);
+    }
     scopes.remember(&head, &saved.record);
     let pushed = match &remote {
         None => seen(&scopes, &saved)?,

@@ -1,36 +1,31 @@
 //! `git handoff snapshot`.
 
-use std::ffi::OsString;
-
+use gix::bstr::BString;
 use serde_json::{Value, json};
 use store::{
     byte_text::ByteText,
     contract::{Blocker, Omission, codec},
-    error_code::ErrorCode,
-    repository::Repository,
     snapshot::{self, Snapshot},
-    verify::{VerifiedRecord, Violation},
 };
 
 use crate::{
-    checkpoint,
     context::Context,
     error::CommandError,
     exit,
-    ui::{Report, count, terminal_safe},
+    omitted::{self, Omit},
+    ui::{self, Report, count, terminal_safe},
 };
 
 /// Capture the worktree and print what was captured
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// Leave out what the pathspec matches, now and in every later capture here
-    #[arg(long, value_name = "PATHSPEC")]
-    omit: Vec<OsString>,
+    #[command(flatten)]
+    omit: Omit,
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
     let repository = context.repository()?;
-    let options = checkpoint::remembered_options(context, &repository, &args.omit);
+    let options = args.omit.apply(context, &repository)?;
     let snapshot = snapshot::capture_and_keep(&repository, &options)?;
     if snapshot.index_unchecked {
         context.ui.warn(
@@ -38,12 +33,13 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
             "the index has no checksum (index.skipHash), so damage to it cannot be seen",
         );
     }
-    context.ui.report(&Captured(&snapshot))?;
+    let omit = omitted::remembered(&repository);
+    context.ui.report(&Captured(&snapshot, &omit))?;
     Ok(exit::SUCCESS)
 }
 
 /// The result that is printed.
-struct Captured<'a>(&'a Snapshot);
+struct Captured<'a>(&'a Snapshot, &'a [BString]);
 
 impl Report for Captured<'_> {
     const NAME: &'static str = "snapshot";
@@ -73,6 +69,7 @@ impl Report for Captured<'_> {
             "conversions": snapshot.conversions,
             "submodules": codec::to_json(&snapshot.submodules),
             "lfs": codec::to_json(&snapshot.lfs),
+            "omit": self.1.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "operation": codec::to_json(&snapshot.operation),
             "lastEditAt": snapshot.last_edit_at,
         })
@@ -99,6 +96,14 @@ impl Report for Captured<'_> {
             add("conflict", path.to_string());
         }
         text.push_str(&left_out(&snapshot.omissions, &snapshot.blockers));
+        for spec in self.1 {
+            let forget = ["--forget".into(), spec.to_string()];
+            let forget = ui::shell_line(&forget);
+            text.push_str(&line(
+                "omit",
+                &format!("{spec} ({forget} captures it again)"),
+            ));
+        }
         let entries: u64 = snapshot.excluded.iter().map(|rule| rule.entries).sum();
         if entries > 0 {
             let rules = count(snapshot.excluded.len() as u64, "rule");
@@ -143,26 +148,4 @@ fn described(why: String, what: Option<String>, detail: Option<&str>) -> String 
 /// Makes a line of the text form.
 fn line(label: &str, value: &str) -> String {
     format!("{label:9} {}\n", terminal_safe(value))
-}
-
-/// Compares the worktree and the index as they are now with what a record holds.
-pub(crate) fn compare(
-    context: &Context,
-    repository: &Repository,
-    record: &VerifiedRecord,
-) -> Result<Option<Violation>, CommandError> {
-    let options = checkpoint::remembered_options(context, repository, &[]);
-    let snapshot = snapshot::capture(repository, &options)?;
-    let origin = &record.manifest.value.content.repository;
-    let pairs = [
-        ("worktree", snapshot.worktree_tree, origin.worktree_tree),
-        ("index", snapshot.index_tree, origin.index_tree),
-    ];
-    let differs = pairs
-        .into_iter()
-        .find(|(_, found, recorded)| found != recorded);
-    Ok(differs.map(|(name, found, recorded)| {
-        let detail = format!("the tree is {found} now, the checkpoint has {recorded}");
-        Violation::new(ErrorCode::WorktreeChanged, name, detail)
-    }))
 }

@@ -23,6 +23,7 @@ use crate::{
     source::{self, Source},
     temporary::Temporary,
     ui::{Report, count, terminal_safe},
+    worktree_check,
 };
 
 /// Check a checkpoint, and the line it stands on
@@ -222,10 +223,18 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
         violation: line,
     });
     if let (Some(record), true) = (&verification.record, args.worktree) {
-        checks.push(Check {
-            name: "worktree".into(),
-            violation: super::snapshot::compare(context, &context.repository()?, record)?,
-        });
+        let found = worktree_check::differences(context, &context.repository()?, record)?;
+        let name = || "worktree".to_owned();
+        if found.is_empty() {
+            checks.push(Check {
+                name: name(),
+                violation: None,
+            });
+        }
+        checks.extend(found.into_iter().map(|found| Check {
+            name: name(),
+            violation: Some(found),
+        }));
     }
     if let (Some(record), true) = (&verification.record, args.clean_clone) {
         let outcomes = clean_clone::check(context, repository, record)?;

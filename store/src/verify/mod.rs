@@ -3,6 +3,7 @@
 //! Whether a record may follow another one is judged in the crate `hooks`. Only this module makes a
 //! [`VerifiedRecord`], and what writes to disk takes nothing else.
 
+mod captured;
 mod lookup;
 pub(crate) mod parts;
 pub mod paths;

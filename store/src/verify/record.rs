@@ -3,7 +3,7 @@
 use gix::ObjectId;
 
 use super::{
-    Check, Depth, Verification, VerifiedRecord, Violation,
+    Check, Depth, Verification, VerifiedRecord, Violation, captured,
     lookup::{self, Lookup},
     parts, paths,
     trees::TreeWalk,
@@ -104,6 +104,14 @@ pub(super) fn verify(
     );
     if let (Ok(stages), Some(whole)) = (stages, &whole) {
         add("paths", one(judgement.paths(&stages, whole)));
+    }
+    if depth == Depth::Objects
+        && let Some(whole) = &whole
+        && checks.iter().all(|check| check.violations.is_empty())
+    {
+        let violations = captured::judge(objects, whole);
+        let name = "captured";
+        checks.push(Check { name, violations });
     }
     let sound = checks.iter().all(|check| check.violations.is_empty());
     let record = whole

@@ -156,6 +156,7 @@ impl Producer {
         content.artifacts.raw = root.raw.map(Into::into);
         content.repository.worktree_tree = root.worktree.into();
         content.repository.index_tree = root.index.into();
+        content.worktree.untracked = self.untracked(&root, &content);
         let parents = content.repository.head.iter().map(|oid| oid.id());
         let heads = content
             .repository
@@ -179,6 +180,43 @@ impl Producer {
             sign: false,
         };
         record::write(&repository, &new).unwrap()
+    }
+
+    /// What the worktree has that the index has not, as Git compares them; nothing where Git cannot read the trees.
+    fn untracked(&self, root: &RootTree, content: &Content) -> Untracked {
+        let listed = |other: ObjectId, tree: ObjectId| {
+            let (other, tree) = (other.to_string(), tree.to_string());
+            let options = [
+                "-r",
+                "-z",
+                "--raw",
+                "--no-abbrev",
+                "--no-renames",
+                "--diff-filter=A",
+            ];
+            let args = [&["diff-tree"], &options[..], &[&other, &tree]].concat();
+            git_outcome(&self.path(), &args, &[], b"").1
+        };
+        let empty = ObjectId::empty_tree(root.index.kind());
+        let conflicts = content.artifacts.conflicts.iter();
+        let mut known: Vec<Vec<u8>> = conflicts
+            .flat_map(|stage| {
+                let listed = listed(empty, stage.id());
+                let paths = listed.split(|b| *b == 0).skip(1).step_by(2);
+                paths.map(<[u8]>::to_vec).collect::<Vec<_>>()
+            })
+            .collect();
+        let intents = content.worktree.intent_to_add.inline().iter();
+        known.extend(intents.map(|entry| entry.path.as_bstr().to_vec()));
+        let added = listed(root.index, root.worktree);
+        let fields: Vec<&[u8]> = added.split(|b| *b == 0).collect();
+        let files = fields.chunks_exact(2).filter_map(|pair| {
+            let words: Vec<&str> = std::str::from_utf8(pair[0]).unwrap().split(' ').collect();
+            let mode = u16::from_str_radix(words[1], 8).unwrap();
+            let is_file = mode != 0o160000 && !known.iter().any(|path| path == pair[1]);
+            is_file.then(|| (mode, words[3].parse().unwrap(), pair[1].into()))
+        });
+        Untracked::of(files, 0)
     }
 
     fn capture(&self, objects: &gix::Repository) -> (RootTree, Content) {

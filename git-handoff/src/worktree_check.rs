@@ -1,0 +1,141 @@
+//! Compares the worktree and the index, as they are now, with what a record holds.
+
+use std::collections::HashMap;
+
+use gix::bstr::{BString, ByteSlice};
+use store::{
+    error_code::ErrorCode,
+    git::GitError,
+    oid::Oid,
+    repository::Repository,
+    snapshot,
+    verify::{VerifiedRecord, Violation},
+};
+
+use crate::{checkpoint, context::Context, error::CommandError, ui::count};
+
+/// How many paths are named at most.
+const NAMED: usize = 100;
+
+/// Returns what differs, each path by itself.
+///
+/// Bytes that the record keeps as they lay on disk are the same, whatever Git here would make of them.
+pub(crate) fn differences(
+    context: &Context,
+    repository: &Repository,
+    record: &VerifiedRecord,
+) -> Result<Vec<Violation>, CommandError> {
+    let options = checkpoint::remembered_options(context, repository, &[]);
+    let snapshot = snapshot::capture(repository, &options)?;
+    let content = &record.whole().content;
+    let origin = &content.repository;
+    let mut found = Vec::new();
+    if snapshot.worktree_tree != origin.worktree_tree {
+        let raw = content.artifacts.raw;
+        let raw = raw.map(|raw| files(repository, raw)).transpose()?;
+        let raw = raw.unwrap_or_default();
+        let differ = changes(repository, origin.worktree_tree, snapshot.worktree_tree)?;
+        let is_raw = |change: &Change| raw.get(&change.path) == Some(&change.new);
+        let differ = differ.iter().filter(|change| !is_raw(change));
+        found.extend(differ.map(|change| change.violation("the worktree")));
+    }
+    if snapshot.index_tree != origin.index_tree {
+        let differ = changes(repository, origin.index_tree, snapshot.index_tree)?;
+        found.extend(differ.iter().map(|change| change.violation("the index")));
+    }
+    if snapshot.conflict_trees != content.artifacts.conflicts {
+        let detail = "the conflicts in the index are not those of the checkpoint";
+        found.push(Violation::new(
+            ErrorCode::WorktreeChanged,
+            "index-conflicts",
+            detail,
+        ));
+    }
+    let more = found.len().saturating_sub(NAMED);
+    if more > 0 {
+        found.truncate(NAMED);
+        let detail = format!("{} more", count(more as u64, "difference"));
+        found.push(Violation::new(
+            ErrorCode::WorktreeChanged,
+            "worktree",
+            detail,
+        ));
+    }
+    Ok(found)
+}
+
+/// Mode and id of what stands at a path, as Git lists them.
+type Item = (BString, BString);
+
+/// A path that differs between two trees, git-diff-tree(1).
+struct Change {
+    path: BString,
+    old: Item,
+    new: Item,
+    status: u8,
+}
+
+impl Change {
+    fn violation(&self, place: &str) -> Violation {
+        let (old, new) = (&self.old.0, &self.new.0);
+        let what = match self.status {
+            b'A' => format!("{place} has it, the checkpoint has not"),
+            b'D' => format!("{place} does not have it any more"),
+            _ if old != new && self.old.1 == self.new.1 => {
+                format!("{place} has it with mode {new}, the checkpoint with {old}")
+            }
+            b'T' => format!("{place} has something of another kind there"),
+            _ => format!("{place} has other content there"),
+        };
+        Violation::new(ErrorCode::WorktreeChanged, self.path.to_string(), what)
+    }
+}
+
+fn changes(repository: &Repository, old: Oid, new: Oid) -> Result<Vec<Change>, GitError> {
+    let (old, new) = (old.to_string(), new.to_string());
+    let args = [
+        "diff-tree",
+        "-r",
+        "-z",
+        "--raw",
+        "--no-abbrev",
+        "--no-renames",
+        &old,
+        &new,
+    ];
+    let said = repository.git().output(args)?;
+    let mut fields = said.split(|byte| *byte == 0);
+    let mut changes = Vec::new();
+    while let (Some(about), Some(path)) = (fields.next(), fields.next()) {
+        let about: Vec<&[u8]> = about
+            .trim_start_with(|c| c == ':')
+            .split(|b| *b == b' ')
+            .collect();
+        if let [old_mode, new_mode, old_id, new_id, status] = about[..] {
+            changes.push(Change {
+                path: path.into(),
+                old: (old_mode.into(), old_id.into()),
+                new: (new_mode.into(), new_id.into()),
+                status: status.first().copied().unwrap_or_default(),
+            });
+        }
+    }
+    Ok(changes)
+}
+
+/// Returns what stands at each path of a tree.
+fn files(repository: &Repository, tree: Oid) -> Result<HashMap<BString, Item>, GitError> {
+    let tree = tree.to_string();
+    let said = repository
+        .git()
+        .output(["ls-tree", "-r", "-z", "--full-tree", &tree])?;
+    let lines = said.split(|byte| *byte == 0);
+    Ok(lines
+        .filter_map(|line| {
+            let (about, path) = line.split_at(line.find_byte(b'\t')?);
+            let mut words = about.split(|byte| *byte == b' ');
+            let (mode, _, id) = (words.next()?, words.next()?, words.next()?);
+            Some((path[1..].into(), (mode.into(), id.into())))
+        })
+        .collect())
+}
