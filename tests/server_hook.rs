@@ -11,6 +11,7 @@ mod records;
 #[cfg(test)]
 mod server_hook {
     mod acceptance;
+    mod attacks;
     mod audit;
     mod documents;
     mod files;
