@@ -5,6 +5,7 @@ use std::path::Path;
 use store::{
     artifacts,
     error_code::ErrorCode,
+    git,
     oid::Oid,
     repository::Repository,
     restore::Flagging,
@@ -31,7 +32,7 @@ pub(crate) fn check(
     let mut outcomes = Vec::new();
     let by_objects = match by_objects(context, repository, record, &scratch.path().join("clone")) {
         Ok(tree) => Some(tree),
-        Err(error) if error.code == ErrorCode::Io => return Err(error),
+        Err(error) if is_no_room(&error) => return Err(no_room(error)),
         Err(error) => {
             let subject = error.subject.clone();
             let artifact = subject.unwrap_or_else(|| record.id.to_string());
@@ -51,8 +52,8 @@ pub(crate) fn check(
         &export::subfolder(&scratch, "write")?,
     );
     if let Err(error) = written.map_err(CommandError::from) {
-        if error.code == ErrorCode::Io {
-            return Err(error);
+        if is_no_room(&error) {
+            return Err(no_room(error));
         }
         let violation = Violation::new(error.code, record.id.to_string(), error.message);
         outcomes.push((name("artifacts"), Some(violation)));
@@ -73,6 +74,16 @@ pub(crate) fn check(
         outcomes.push((name("same"), violation));
     }
     Ok(outcomes)
+}
+
+/// Tells whether it is the disk that a route could not be made on, and nothing of the checkpoint.
+fn is_no_room(error: &CommandError) -> bool {
+    error.code == ErrorCode::Io || git::tells_no_room(&error.message)
+}
+
+fn no_room(error: CommandError) -> CommandError {
+    CommandError::new(ErrorCode::Io, error.message)
+        .hint("the routes are made among the temporary files: make room there, or set TMPDIR")
 }
 
 /// Restores into a new repository, and returns the worktree tree as it was recomputed from disk.

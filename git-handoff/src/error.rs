@@ -94,6 +94,12 @@ impl CommandError {
 impl From<store::git::GitError> for CommandError {
     fn from(error: store::git::GitError) -> Self {
         let missing = matches!(error, store::git::GitError::NotStarted(_));
+        if let store::git::GitError::Failed { message, .. } = &error
+            && store::git::tells_no_room(message)
+        {
+            return Self::from_error(ErrorCode::Io, &error)
+                .hint("make room on the disk, then run the command again");
+        }
         let made = Self::from_error(ErrorCode::GitFailed, &error);
         if missing {
             made.hint("install Git 2.39 or newer and see that it is on the PATH")

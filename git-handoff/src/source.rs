@@ -196,6 +196,9 @@ impl From<BundleError> for CommandError {
             BundleError::Prerequisite { id, .. } => made.subject(id.to_string()).hint(
                 "run this in a clone that has the commit, or ask for a file that was exported without --base",
             ),
+            BundleError::Damaged { .. } if error.code() == ErrorCode::Io => {
+                made.hint("make room on the disk, then run the command again")
+            }
             BundleError::Damaged { .. } if error.code() == ErrorCode::MissingObject => {
                 made.hint("the file is damaged or was not copied whole; get it again")
             }

@@ -339,6 +339,17 @@ pub fn failure(command: String, output: &Output) -> GitError {
     }
 }
 
+/// Tells whether Git says that it could not write for want of room: on the disk, or in what a file may grow to.
+pub fn tells_no_room(message: &str) -> bool {
+    let phrases = [
+        "No space left on device",
+        "File too large",
+        "Out of diskspace",
+        "unknown write failure on standard output",
+    ];
+    phrases.iter().any(|phrase| message.contains(phrase))
+}
+
 /// Replaces user name and password in every URL of a text by `***`.
 pub fn without_credentials(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());

@@ -58,6 +58,17 @@ pub fn check(dir: &Path, scratch: &Path) -> Result<Checked, ArtifactsError> {
         manifest: None,
         worktree_tree: None,
     };
+    // A pipe by one of the names would be waited for.
+    let streams: Vec<Violation> = SUMMED
+        .iter()
+        .chain([&CHECKSUMS])
+        .filter(|name| fs::symlink_metadata(dir.join(name)).is_ok_and(|found| !found.is_file()))
+        .map(|name| Violation::new(ErrorCode::Io, *name, "it is no regular file"))
+        .collect();
+    if !streams.is_empty() {
+        checked.add("checksums", streams);
+        return Ok(checked);
+    }
     checked.add("checksums", checksums(dir)?);
     let manifest = match manifest(dir) {
         Ok(manifest) => manifest,

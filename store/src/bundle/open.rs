@@ -17,7 +17,7 @@ use gix::{
 use super::{Header, HeaderError};
 use crate::{
     error_code::ErrorCode,
-    git::{Git, GitError},
+    git::{self, Git, GitError},
     ref_store::{RefChange, RefUpdate},
     repository::Repository,
     restore,
@@ -135,15 +135,10 @@ impl BundleError {
             BundleError::Refs { .. } => ErrorCode::MalformedManifest,
             BundleError::Hash { .. } => ErrorCode::ScopeMismatch,
             BundleError::Prerequisite { .. } => ErrorCode::MissingObject,
-            BundleError::Damaged { message, .. } if is_full(message) => ErrorCode::Io,
+            BundleError::Damaged { message, .. } if git::tells_no_room(message) => ErrorCode::Io,
             BundleError::Damaged { .. } => ErrorCode::MissingObject,
         }
     }
-}
-
-/// Tells whether Git ran out of room.
-fn is_full(message: &str) -> bool {
-    message.contains("No space left on device") || message.contains("File too large")
 }
 
 /// Takes a bundle of scopes into a new bare repository in the empty directory `dir`.

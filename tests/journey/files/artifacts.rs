@@ -244,6 +244,16 @@ fn what_was_changed_in_the_artifacts_is_named() {
         )
     );
     fs::remove_file(to.join("patch")).unwrap();
+    world.run("mkfifo", &to, ["patch"]).ok();
+    let refused = world
+        .handoff(world.root(), ["verify", "./artifacts"])
+        .code(4);
+    assert!(
+        refused.stderr().contains("patch: it is no regular file"),
+        "{}",
+        refused.stderr()
+    );
+    fs::remove_file(to.join("patch")).unwrap();
     let found = world
         .handoff(world.root(), ["verify", "./artifacts", "--json"])
         .code(4);
