@@ -26,6 +26,7 @@ pub mod repo_path;
 pub mod repository;
 pub mod restore;
 pub mod scope;
+pub mod secrets;
 pub mod snapshot;
 pub mod timestamp;
 pub mod verify;

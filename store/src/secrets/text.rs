@@ -1,0 +1,387 @@
+//! Looks for secrets in one text: keywords first, then the expressions of their rules.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    ops::Range,
+};
+
+use super::{
+    allowlist::{self, Source},
+    assignment,
+    finding::Severity,
+    name,
+    rule_set::{Form, Rule, RuleSet},
+    value,
+};
+
+/// Longest window that a rule looks at in one go.
+const MAX_WINDOW: usize = 16 << 10;
+/// Hits in one text after which no more are taken: it is refused long before.
+const MAX_HITS: usize = 1_000;
+
+/// Something that a rule took for a secret.
+#[derive(Clone)]
+pub(super) struct Hit {
+    /// Place of the rule in its set.
+    pub(super) rule: usize,
+    /// How much it weighs.
+    pub(super) severity: Severity,
+    /// Where the secret lies.
+    pub(super) secret: Range<usize>,
+    /// Where all that was matched lies.
+    pub(super) whole: Range<usize>,
+}
+
+/// Which rules are asked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ask {
+    /// All.
+    All,
+    /// Those alone that know a value by its own form, for text whose order is not that of a file.
+    Tokens,
+}
+
+/// Returns what the rules find in a text, in its order, the weightier first where two find the same.
+pub(super) fn hits(rules: &RuleSet, text: &[u8], source: &Source<'_>, ask: Ask) -> Vec<Hit> {
+    let mut scan = TextScan {
+        rules,
+        text,
+        source,
+        ask,
+        seen_until: HashMap::new(),
+        windows: BTreeMap::new(),
+        assigned: HashMap::new(),
+        hits: Vec::new(),
+    };
+    scan.follow_keywords();
+    if ask == Ask::All {
+        for rule in &rules.always {
+            scan.windows.entry(*rule).or_default();
+        }
+    }
+    scan.search_windows();
+    let mut hits = scan.hits;
+    required(rules, text, &mut hits);
+    hits.retain(|hit| !rules.rules[hit.rule].silent);
+    weightier(&mut hits);
+    hits
+}
+
+struct TextScan<'a> {
+    rules: &'a RuleSet,
+    text: &'a [u8],
+    source: &'a Source<'a>,
+    ask: Ask,
+    /// Where the last value of a rule ended: what begins within it is none of its own.
+    seen_until: HashMap<usize, usize>,
+    /// Where rules look that look around their keyword; empty for all of the text.
+    windows: BTreeMap<usize, Vec<Range<usize>>>,
+    /// Ends of values that were judged, by rule.
+    assigned: HashMap<(usize, usize), usize>,
+    hits: Vec<Hit>,
+}
+
+impl TextScan<'_> {
+    fn follow_keywords(&mut self) {
+        let rules = self.rules;
+        let mut last_name: Option<(Range<usize>, Option<assignment::Assignment>)> = None;
+        for found in rules.keywords.find_overlapping_iter(self.text) {
+            if self.hits.len() >= MAX_HITS {
+                return;
+            }
+            let keyword = found.start()..found.end();
+            for at in &rules.rules_of_keyword[found.pattern().as_usize()] {
+                let rule = &rules.rules[*at];
+                match rule.form {
+                    Form::Token { after } => self.token(*at, rule, keyword.clone(), after),
+                    Form::Near { before, after } => self.near(*at, rule, &keyword, before, after),
+                    Form::Text => {
+                        if self.ask == Ask::All {
+                            self.windows.entry(*at).or_default();
+                        }
+                    }
+                    Form::Assigned => {
+                        if self.ask != Ask::All || !self.source.is_in(rule) {
+                            continue;
+                        }
+                        let same = last_name
+                            .as_ref()
+                            .is_some_and(|(range, _)| *range == keyword);
+                        if !same {
+                            let made = assignment::around(self.text, keyword.clone());
+                            last_name = Some((keyword.clone(), made));
+                        }
+                        if let Some((_, Some(found))) = &last_name {
+                            self.assignment(*at, rule, found);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// A rule that begins with its keyword: nothing of a word may stand before it.
+    fn token(&mut self, at: usize, rule: &Rule, keyword: Range<usize>, after: usize) {
+        let start = keyword.start;
+        if self.seen_until.get(&at).is_some_and(|until| start < *until)
+            || !begins_here(self.text, start)
+            || !self.source.is_in(rule)
+        {
+            return;
+        }
+        let end = (start + after.max(keyword.len() + 8)).min(self.text.len());
+        let window = &self.text[start..end];
+        let Some(regex) = rule.regex.as_ref().and_then(|lazy| lazy.get()) else {
+            return;
+        };
+        let Some(found) = regex.find(window) else {
+            return;
+        };
+        let whole = start..start + found.end();
+        self.seen_until.insert(at, whole.end);
+        let goes_on = self
+            .text
+            .get(whole.end)
+            .is_some_and(u8::is_ascii_alphanumeric)
+            && self.text[whole.end - 1].is_ascii_alphanumeric();
+        if goes_on && rule.check.is_token() {
+            return;
+        }
+        let secret = if regex.captures_len() > 1 {
+            regex
+                .captures(window)
+                .and_then(|groups| group(rule, &groups))
+                .map_or(whole.clone(), |range| {
+                    start + range.start..start + range.end
+                })
+        } else {
+            whole.clone()
+        };
+        self.judge(at, rule, secret, whole);
+    }
+
+    fn near(
+        &mut self,
+        at: usize,
+        rule: &Rule,
+        keyword: &Range<usize>,
+        before: usize,
+        after: usize,
+    ) {
+        if !self.source.is_in(rule) {
+            return;
+        }
+        let start = keyword.start.saturating_sub(before);
+        let end = (keyword.end + after).min(self.text.len());
+        let windows = self.windows.entry(at).or_default();
+        match windows.last_mut() {
+            Some(last) if start <= last.end && end - last.start <= MAX_WINDOW => last.end = end,
+            _ => windows.push(start..end),
+        }
+    }
+
+    fn assignment(&mut self, at: usize, rule: &Rule, found: &assignment::Assignment) {
+        let end = self
+            .assigned
+            .insert((at, found.value.start), found.value.end);
+        if end == Some(found.value.end) {
+            return;
+        }
+        let name = &self.text[found.name.clone()];
+        let wanted = match &rule.name {
+            Some(lazy) => lazy.get().is_some_and(|regex| regex.is_match(name)),
+            None => true,
+        };
+        if !wanted || rule.check.asks_name() && !name::says_secret(name, rule.check) {
+            return;
+        }
+        let value = &self.text[found.value.clone()];
+        let fits = match &rule.regex {
+            Some(lazy) => lazy.get().is_some_and(|regex| regex.is_match(value)),
+            None => true,
+        };
+        let code = rule.check.asks_name() && !found.quoted && is_code(value, self.source);
+        if fits && !code && !value::is_reference(value) {
+            self.judge(
+                at,
+                rule,
+                found.value.clone(),
+                found.name.start..found.value.end,
+            );
+        }
+    }
+
+    fn search_windows(&mut self) {
+        for (at, windows) in std::mem::take(&mut self.windows) {
+            let rule = &self.rules.rules[at];
+            if !self.source.is_in(rule) {
+                continue;
+            }
+            let all = std::iter::once(0..self.text.len());
+            match rule.form {
+                Form::Near { .. } => windows
+                    .into_iter()
+                    .for_each(|window| self.search(at, rule, window)),
+                _ => all.for_each(|window| self.search(at, rule, window)),
+            }
+        }
+    }
+
+    fn search(&mut self, at: usize, rule: &Rule, window: Range<usize>) {
+        let Some(regex) = rule.regex.as_ref().and_then(|lazy| lazy.get()) else {
+            return;
+        };
+        let offset = window.start;
+        for groups in regex.captures_iter(&self.text[window]) {
+            if self.hits.len() >= MAX_HITS {
+                return;
+            }
+            let Some(all) = groups.get(0).filter(|all| !all.is_empty()) else {
+                continue;
+            };
+            let whole = offset + all.start()..offset + all.end();
+            let Some(secret) = group(rule, &groups) else {
+                continue;
+            };
+            self.judge(at, rule, offset + secret.start..offset + secret.end, whole);
+        }
+    }
+
+    fn judge(&mut self, at: usize, rule: &Rule, secret: Range<usize>, whole: Range<usize>) {
+        let bytes = &self.text[secret.clone()];
+        if rule.entropy > 0.0 && value::entropy(bytes) <= rule.entropy {
+            return;
+        }
+        let Some((severity, found)) = rule.check.judge(self.text, secret.clone(), rule.severity)
+        else {
+            return;
+        };
+        let whole = whole.start.min(found.start)..whole.end.max(found.end);
+        if allowlist::lets_through(self.rules, rule, self.text, &secret, &whole, self.source) {
+            return;
+        }
+        self.hits.push(Hit {
+            rule: at,
+            severity,
+            secret: found,
+            whole,
+        });
+    }
+}
+
+/// Returns the group that holds the secret: the one that the rule names, else the first that matched, else all.
+fn group(rule: &Rule, groups: &regex::bytes::Captures<'_>) -> Option<Range<usize>> {
+    let range = |found: regex::bytes::Match<'_>| found.start()..found.end();
+    if rule.secret_group > 0 {
+        return groups.get(rule.secret_group).map(range);
+    }
+    let mut inner = groups
+        .iter()
+        .skip(1)
+        .flatten()
+        .filter(|found| !found.is_empty());
+    inner.next().or(groups.get(0)).map(range)
+}
+
+/// Tells whether a token can begin at a place: behind a letter or digit only where that belongs to an escape.
+fn begins_here(text: &[u8], at: usize) -> bool {
+    let before = &text[at.saturating_sub(6)..at];
+    let first = text[at];
+    if !first.is_ascii_alphanumeric() {
+        return true;
+    }
+    match before.last() {
+        Some(last) if last.is_ascii_alphanumeric() => {
+            let escape = |length: usize, mark: &[u8]| {
+                before
+                    .len()
+                    .checked_sub(length)
+                    .is_some_and(|start| before[start..].starts_with(mark))
+            };
+            escape(2, b"\\")
+                || escape(3, b"%")
+                || escape(4, b"\\x")
+                || escape(6, b"\\u")
+                || is_flag(before)
+        }
+        _ => true,
+    }
+}
+
+/// `-pVALUE`, `-uVALUE`: a flag and its value in one word.
+fn is_flag(before: &[u8]) -> bool {
+    let Some(dash) = before.len().checked_sub(2) else {
+        return false;
+    };
+    before[dash] == b'-'
+        && dash
+            .checked_sub(1)
+            .is_none_or(|at| before[at].is_ascii_whitespace())
+}
+
+/// Tells whether a bare value is an expression of a programming language: a call, a path of names, an index.
+fn is_code(value: &[u8], source: &Source<'_>) -> bool {
+    let has = |byte: u8| value.contains(&byte);
+    if has(b'(') || has(b'[') && has(b']') {
+        return true;
+    }
+    if !source.is_program() {
+        return false;
+    }
+    // In a program a value without quotes is a name or a number.
+    true
+}
+
+/// Drops hits of rules that need another's hit near and have none.
+fn required(rules: &RuleSet, text: &[u8], hits: &mut Vec<Hit>) {
+    if hits
+        .iter()
+        .all(|hit| rules.rules[hit.rule].required.is_empty())
+    {
+        return;
+    }
+    let all = hits.clone();
+    hits.retain(|hit| {
+        let needs = &rules.rules[hit.rule].required;
+        needs.iter().all(|need| {
+            all.iter()
+                .filter(|other| other.rule == need.rule)
+                .any(|other| {
+                    let between = other.whole.start.min(hit.whole.start)
+                        ..other.whole.start.max(hit.whole.start);
+                    let lines = memchr::memchr_iter(b'\n', &text[between]).count() as u64;
+                    let column = |at: usize| {
+                        let start = memchr::memrchr(b'\n', &text[..at]).map_or(0, |end| end + 1);
+                        (at - start) as u64
+                    };
+                    need.lines.is_none_or(|most| lines <= most)
+                        && need.columns.is_none_or(|most| {
+                            column(other.whole.start).abs_diff(column(hit.whole.start)) <= most
+                        })
+                })
+        })
+    });
+}
+
+/// Of several hits at one place keeps the weightiest, and of these the first rule's that found the most.
+fn weightier(hits: &mut Vec<Hit>) {
+    hits.sort_by(|a, b| {
+        (b.severity, b.secret.len(), a.secret.start, a.rule).cmp(&(
+            a.severity,
+            a.secret.len(),
+            b.secret.start,
+            b.rule,
+        ))
+    });
+    let mut kept: Vec<Hit> = Vec::new();
+    for hit in hits.drain(..) {
+        let overlaps = |other: &Hit| {
+            other.secret.start < hit.secret.end && hit.secret.start < other.secret.end
+        };
+        if !kept.iter().any(overlaps) {
+            kept.push(hit);
+        }
+    }
+    kept.sort_by_key(|hit| hit.secret.start);
+    *hits = kept;
+}
