@@ -69,7 +69,12 @@ impl Check {
     pub(super) fn is_token(self) -> bool {
         matches!(
             self,
-            Check::Token | Check::Crc32 | Check::Random | Check::AwsSecret | Check::Base58Check
+            Check::Token
+                | Check::Generic
+                | Check::Crc32
+                | Check::Random
+                | Check::AwsSecret
+                | Check::Base58Check
         )
     }
 
@@ -103,7 +108,7 @@ impl Check {
             Check::Generated => {
                 (value::password_strength(bytes) == Strength::Generated).then_some(severity)?
             }
-            Check::Random => (value::is_random(bytes) && is_token(bytes)).then_some(severity)?,
+            Check::Random => (is_random_token(bytes) && is_token(bytes)).then_some(severity)?,
             Check::BasicAuth => is_basic_auth(bytes).then_some(severity)?,
             Check::EncodedPassword => is_encoded_password(bytes).then_some(severity)?,
             Check::Base64Of32 => {
@@ -133,6 +138,16 @@ fn is_token(bytes: &[u8]) -> bool {
         && !value::is_sequence(body)
         && !says_example(bytes)
         && !has_long_run(body)
+}
+
+/// What follows a provider's prefix must look random, or all of it.
+fn is_random_token(bytes: &[u8]) -> bool {
+    let prefix = bytes
+        .iter()
+        .take(14)
+        .rposition(|b| b"-_.:/".contains(b))
+        .map_or(0, |at| at + 1);
+    value::is_random(bytes) || value::is_random(&bytes[prefix..])
 }
 
 fn floor(body: &[u8]) -> f64 {

@@ -8,6 +8,7 @@ use std::{
 use super::{
     allowlist::{self, Source},
     assignment,
+    check::Check,
     finding::Severity,
     name,
     rule_set::{Form, Rule, RuleSet},
@@ -51,6 +52,7 @@ pub(super) fn hits(rules: &RuleSet, text: &[u8], source: &Source<'_>, ask: Ask) 
         seen_until: HashMap::new(),
         windows: BTreeMap::new(),
         assigned: HashMap::new(),
+        sealed: None,
         hits: Vec::new(),
     };
     scan.follow_keywords();
@@ -78,6 +80,8 @@ struct TextScan<'a> {
     windows: BTreeMap<usize, Vec<Range<usize>>>,
     /// Ends of values that were judged, by rule.
     assigned: HashMap<(usize, usize), usize>,
+    /// Whether the text holds encrypted values; found out when it is first asked.
+    sealed: Option<bool>,
     hits: Vec<Hit>,
 }
 
@@ -211,6 +215,16 @@ impl TextScan<'_> {
         }
     }
 
+    /// Tells whether what the text holds under names of secrets is encrypted already.
+    fn is_sealed(&mut self) -> bool {
+        let text = self.text;
+        *self.sealed.get_or_insert_with(|| {
+            [&b"SealedSecret"[..], b"encryptedData:"]
+                .iter()
+                .any(|word| memchr::memmem::find(text, word).is_some())
+        })
+    }
+
     fn search_windows(&mut self) {
         for (at, windows) in std::mem::take(&mut self.windows) {
             let rule = &self.rules.rules[at];
@@ -250,6 +264,9 @@ impl TextScan<'_> {
     fn judge(&mut self, at: usize, rule: &Rule, secret: Range<usize>, whole: Range<usize>) {
         let bytes = &self.text[secret.clone()];
         if rule.entropy > 0.0 && value::entropy(bytes) <= rule.entropy {
+            return;
+        }
+        if rule.check == Check::Generic && self.is_sealed() {
             return;
         }
         let Some((severity, found)) = rule.check.judge(self.text, secret.clone(), rule.severity)

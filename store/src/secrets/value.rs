@@ -67,6 +67,10 @@ pub(super) fn is_random(value: &[u8]) -> bool {
     if kinds < 2 {
         return kinds == 1 && letters == value.len() && value.len() >= 20 && !is_spoken(value);
     }
+    // A name with a number in it, such as that of an encoding.
+    if kinds == 2 && digits > 0 && digits * 7 < value.len() {
+        return false;
+    }
     mean_run(value) < 2.9 && !is_spoken(value)
 }
 
@@ -471,11 +475,32 @@ pub(super) fn password_strength(value: &[u8]) -> Strength {
         + usize::from(has(u8::is_ascii_uppercase))
         + usize::from(has(u8::is_ascii_digit))
         + usize::from(has(|b| b.is_ascii_punctuation()));
-    if value.len() >= 8 && kinds >= 3 && has(u8::is_ascii_digit) && !is_uuid(value) {
+    let many = kinds >= 3 && has(u8::is_ascii_digit)
+        || kinds >= 2 && value.len() >= 10 && !is_spoken(value);
+    if value.len() >= 8 && many && !is_uuid(value) && !is_name(value) {
         Strength::MadeUp
     } else {
         Strength::None
     }
+}
+
+/// Tells whether a value is a name, or words with something between them: `db.example.com`, `some_constant`.
+fn is_name(value: &[u8]) -> bool {
+    let words = value
+        .split(|b| !b.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty());
+    let plain = |word: &[u8]| {
+        word.iter().all(u8::is_ascii_digit)
+            || word.iter().all(u8::is_ascii_alphabetic)
+                && (word.len() < 3
+                    || camel_parts(word)
+                        .into_iter()
+                        .all(|part| part.len() < 3 || is_word(part)))
+    };
+    let separated = value
+        .iter()
+        .all(|b| b.is_ascii_alphanumeric() || b"_-./:, ".contains(b));
+    separated && words.clone().count() > 1 && words.into_iter().all(plain)
 }
 
 /// How much a value looks like a password.
