@@ -68,6 +68,10 @@ const DOCUMENTS: &[(&str, &str)] = &[
          worktreeTree, indexTree, omissions, blockers, warnings: [{code, message}]",
     ),
     (
+        "scan",
+        "rule, severity: block|warn, path, line, endLine, fingerprint, one line a finding",
+    ),
+    (
         "show",
         "scope, generation, current, tip, commit, checkpointDigest, state, owner, manifest, accept, release, untrusted",
     ),

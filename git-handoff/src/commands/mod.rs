@@ -13,6 +13,7 @@ pub(crate) mod push;
 pub(crate) mod release;
 pub(crate) mod restore;
 pub(crate) mod save;
+pub(crate) mod scan;
 pub(crate) mod show;
 pub(crate) mod snapshot;
 pub(crate) mod sync;

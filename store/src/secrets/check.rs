@@ -37,7 +37,7 @@ pub(super) enum Check {
     /// It is base64 of 32 bytes.
     Base64Of32,
     /// It carries the checksum of Base58Check.
-    Base58Check,
+    Base58Sum,
     /// It looks like the secret half of a key of AWS.
     AwsSecret,
     /// It is a value as the rule for generic assignments takes it.
@@ -58,7 +58,7 @@ impl Check {
             "basic-auth" => Check::BasicAuth,
             "encoded-password" => Check::EncodedPassword,
             "base64-32" => Check::Base64Of32,
-            "base58check" => Check::Base58Check,
+            "base58check" => Check::Base58Sum,
             "aws-secret" => Check::AwsSecret,
             "generic" => Check::Generic,
             _ => return None,
@@ -74,7 +74,7 @@ impl Check {
                 | Check::Crc32
                 | Check::Random
                 | Check::AwsSecret
-                | Check::Base58Check
+                | Check::Base58Sum
         )
     }
 
@@ -115,7 +115,7 @@ impl Check {
                 let raw = BASE64.decode(bytes).ok()?;
                 (raw.len() == 32 && value::entropy(&raw) > 3.5).then_some(severity)?
             }
-            Check::Base58Check => is_base58check(bytes).then_some(severity)?,
+            Check::Base58Sum => is_base58check(bytes).then_some(severity)?,
             Check::AwsSecret => is_aws_secret(bytes).then_some(severity)?,
             Check::Generic => generic(bytes).then_some(severity)?,
         };
@@ -234,10 +234,11 @@ fn is_jwt(bytes: &[u8]) -> bool {
         return false;
     };
     let is = |key: &str, wanted: &str| payload.get(key).and_then(|v| v.as_str()) == Some(wanted);
-    // The token of RFC 7519 and of jwt.io.
-    !(is("sub", "1234567890") || is("iss", "joe") || is("name", "John Doe"))
-        // Supabase's key for browsers is public.
-        && !is("role", "anon")
+    // The tokens of RFC 7519 and of jwt.io.
+    let is_documented = is("sub", "1234567890") || is("iss", "joe") || is("name", "John Doe");
+    // Supabase's key for browsers is public.
+    let is_public = is("role", "anon");
+    !is_documented && !is_public
 }
 
 fn decode_base64(bytes: &[u8]) -> Option<Vec<u8>> {
@@ -334,5 +335,9 @@ fn generic(bytes: &[u8]) -> bool {
         return false;
     }
     let inner = bytes.iter().filter(|b| !b.is_ascii_graphic()).count();
-    inner == 0 && value::password_strength(bytes) > Strength::None
+    let joined = bytes
+        .iter()
+        .filter(|b| b"()<>[]{}`'\";,|".contains(b))
+        .count();
+    inner == 0 && joined * 6 <= bytes.len() && value::password_strength(bytes) > Strength::None
 }

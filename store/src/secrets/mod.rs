@@ -2,7 +2,7 @@
 //!
 //! It reads bytes and says where something lies; it never shows what it found, and decides nothing. Rules are in
 //! `rules/`, in the form of a gitleaks configuration; [`Scanner`] looks through one object, with all that may be wrapped
-//! around a secret; [`record`] says which objects of a record are new.
+//! around a secret.
 
 mod allowlist;
 mod assignment;
@@ -10,6 +10,7 @@ mod check;
 mod config;
 mod dialect;
 mod finding;
+mod ignore;
 mod layers;
 mod name;
 mod pem;
@@ -20,9 +21,12 @@ mod value;
 
 #[cfg(test)]
 mod corpus;
+#[cfg(test)]
+mod tests;
 
 pub use config::ConfigError;
 pub use dialect::RegexError;
 pub use finding::{Finding, Fingerprint, FingerprintError, Place, Severity};
+pub use ignore::IgnoreFile;
 pub use rule_set::RuleSet;
 pub use scanner::{Marks, Scanner, Subject};

@@ -26,8 +26,6 @@ const MAX_DEPTH: usize = 4;
 const MAX_UNPACKED: usize = 64 << 20;
 /// Members of packed files that are looked at in one object.
 const MAX_MEMBERS: usize = 1_000;
-/// Bytes of a text that are looked at in one piece.
-pub(super) const MAX_WHOLE: usize = 32 << 20;
 /// Bytes of a window of a larger file, and of what two windows share.
 const WINDOW: usize = 8 << 20;
 const OVERLAP: usize = 64 << 10;

@@ -65,7 +65,7 @@ pub(super) fn hits(rules: &RuleSet, text: &[u8], source: &Source<'_>, ask: Ask) 
     let mut hits = scan.hits;
     required(rules, text, &mut hits);
     hits.retain(|hit| !rules.rules[hit.rule].silent);
-    weightier(&mut hits);
+    weightier(rules, &mut hits);
     hits
 }
 
@@ -266,7 +266,11 @@ impl TextScan<'_> {
         if rule.entropy > 0.0 && value::entropy(bytes) <= rule.entropy {
             return;
         }
-        if rule.check == Check::Generic && self.is_sealed() {
+        // In a program, what no quotes stand around is no text.
+        let bare = matches!(rule.form, Form::Token { .. })
+            && self.source.is_program()
+            && !is_quoted(self.text, &secret);
+        if rule.check == Check::Generic && (bare || self.is_sealed()) {
             return;
         }
         let Some((severity, found)) = rule.check.judge(self.text, secret.clone(), rule.severity)
@@ -349,6 +353,14 @@ fn is_code(value: &[u8], source: &Source<'_>) -> bool {
     true
 }
 
+/// Tells whether a quote stands before or behind a value, or before its line's first word.
+fn is_quoted(text: &[u8], value: &Range<usize>) -> bool {
+    let quote = |b: &u8| matches!(b, b'"' | b'\'' | b'`');
+    let start = memchr::memrchr(b'\n', &text[..value.start]).map_or(0, |end| end + 1);
+    let line = &text[start..value.start];
+    line.iter().filter(|b| quote(b)).count() % 2 == 1 || line.trim_ascii_start().starts_with(b"//")
+}
+
 /// Drops hits of rules that need another's hit near and have none.
 fn required(rules: &RuleSet, text: &[u8], hits: &mut Vec<Hit>) {
     if hits
@@ -380,15 +392,17 @@ fn required(rules: &RuleSet, text: &[u8], hits: &mut Vec<Hit>) {
     });
 }
 
-/// Of several hits at one place keeps the weightiest, and of these the first rule's that found the most.
-fn weightier(hits: &mut Vec<Hit>) {
-    hits.sort_by(|a, b| {
-        (b.severity, b.secret.len(), a.secret.start, a.rule).cmp(&(
-            a.severity,
-            a.secret.len(),
-            b.secret.start,
-            b.rule,
-        ))
+/// Of several hits at one place keeps the weightiest, and of these the one that knows most.
+fn weightier(rules: &RuleSet, hits: &mut Vec<Hit>) {
+    let generic = |hit: &Hit| rules.rules[hit.rule].id.starts_with("generic");
+    hits.sort_by_key(|hit| {
+        (
+            std::cmp::Reverse(hit.severity),
+            generic(hit),
+            std::cmp::Reverse(hit.secret.len()),
+            hit.secret.start,
+            hit.rule,
+        )
     });
     let mut kept: Vec<Hit> = Vec::new();
     for hit in hits.drain(..) {

@@ -5,6 +5,8 @@
 const MAX_GAP: usize = 120;
 /// How far around literals with commas between them a `join` is looked for.
 const JOIN_REACH: usize = 24;
+/// Bytes of a text that is put together, beyond which no literal is added.
+const MAX_JOINED: usize = 64 << 10;
 /// Bytes before the first literal that are taken along, for the name that the whole is given to.
 const BEFORE: usize = 48;
 
@@ -20,19 +22,17 @@ pub(in super::super) struct Joined {
 pub(in super::super) fn joined(text: &[u8], mut each: impl FnMut(Joined)) {
     let mut from = 0;
     while let Some(at) = memchr::memchr3(b'"', b'\'', b'`', &text[from..]).map(|at| from + at) {
-        match chain(text, at) {
-            Some((joined, end)) => {
-                each(joined);
-                from = end;
-            }
-            None => from = at + 1,
+        from = at + 1;
+        if let Some((joined, end)) = chain(text, at) {
+            joined.into_iter().for_each(&mut each);
+            from = end;
         }
     }
     continued(text, &mut each);
 }
 
-/// Reads literals from the one that `first` closes.
-fn chain(text: &[u8], first: usize) -> Option<(Joined, usize)> {
+/// Reads literals from the one that `first` closes; says where they end, and what they make together.
+fn chain(text: &[u8], first: usize) -> Option<(Option<Joined>, usize)> {
     let quote = text[first];
     let mut next = Some(next_literal(text, first, quote)?);
     let open = memchr::memrchr(quote, &text[first.saturating_sub(600)..first])?
@@ -48,9 +48,11 @@ fn chain(text: &[u8], first: usize) -> Option<(Joined, usize)> {
     joined.add(text, before..first);
     let mut commas = false;
     let mut end = first;
-    while let Some((start, comma)) = next {
+    while let Some((start, comma)) = next.filter(|_| joined.text.len() < MAX_JOINED) {
+        let Some(close) = closing(text, start, quote) else {
+            break;
+        };
         commas |= comma;
-        let close = closing(text, start, quote)?;
         joined.add(text, start..close);
         end = close;
         next = next_literal(text, close, quote);
@@ -60,7 +62,7 @@ fn chain(text: &[u8], first: usize) -> Option<(Joined, usize)> {
     let is_joined = !commas
         || memchr::memmem::find(near, b"join").is_some()
         || memchr::memmem::find(near, b"concat").is_some();
-    is_joined.then_some((joined, end + 1))
+    Some((is_joined.then_some(joined), end + 1))
 }
 
 impl Joined {
@@ -114,7 +116,7 @@ fn continued(text: &[u8], each: &mut impl FnMut(Joined)) {
                 .take(MAX_GAP)
                 .take_while(|b| matches!(b, b' ' | b'\t'))
                 .count();
-        if !(at > 0 && is_word(&text[at - 1]) && text.get(next).is_some_and(|b| is_word(b))) {
+        if !(at > 0 && is_word(&text[at - 1]) && text.get(next).is_some_and(is_word)) {
             continue;
         }
         let start = at.saturating_sub(300);
