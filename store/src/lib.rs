@@ -5,6 +5,7 @@
 
 pub mod actor;
 pub mod artifacts;
+mod big_blob;
 pub mod bundle;
 pub mod byte_text;
 pub mod contract;

@@ -3,7 +3,6 @@
 use std::{
     borrow::Cow,
     io::{self, Read},
-    process::{Child, ChildStdout, Stdio},
 };
 
 use gix::{
@@ -13,10 +12,11 @@ use gix::{
 };
 
 use super::{RestoreError, plan::PlannedFile};
-use crate::{conversion::WorktreeConversion, git::Git};
-
-/// Largest blob that is held in memory where nothing converts it, in bytes.
-const MAX_IN_MEMORY: u64 = 16 << 20;
+use crate::{
+    big_blob::{BlobStream, MAX_IN_MEMORY},
+    conversion::WorktreeConversion,
+    git::Git,
+};
 
 /// Brings the content of planned files from the repository.
 pub(super) struct Contents {
@@ -38,12 +38,6 @@ pub(super) struct Expected {
 pub(super) enum Bytes<'a> {
     Here(Cow<'a, [u8]>),
     Streamed(BlobStream),
-}
-
-/// A blob that Git writes into a pipe.
-pub(super) struct BlobStream {
-    child: Child,
-    stdout: ChildStdout,
 }
 
 impl Contents {
@@ -94,7 +88,9 @@ impl Contents {
             .find_header(stored)
             .map_err(|source| object(stored, source))?;
         if header.size() > MAX_IN_MEMORY && file.is_regular() {
-            return Ok((expected, Bytes::Streamed(self.stream(stored)?)));
+            let stream = BlobStream::open(&self.git, stored);
+            let stream = stream.map_err(|source| object(stored, source))?;
+            return Ok((expected, Bytes::Streamed(stream)));
         }
         self.load(stored)?;
         Ok((expected, Bytes::Here(Cow::Borrowed(&self.buffer))))
@@ -128,19 +124,6 @@ impl Contents {
             None => Err(object(id, "it is not in the repository")),
         }
     }
-
-    fn stream(&self, id: ObjectId) -> Result<BlobStream, RestoreError> {
-        // Git holds a packed blob in memory up to this size, git-config(1).
-        let args = ["-c", "core.bigFileThreshold=1m", "cat-file", "blob"];
-        let mut command = self.git.command(args);
-        command.arg(id.to_string()).stdin(Stdio::null());
-        command.stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.spawn().map_err(|source| object(id, source))?;
-        match child.stdout.take() {
-            Some(stdout) => Ok(BlobStream { child, stdout }),
-            None => Err(object(id, "git has no output")),
-        }
-    }
 }
 
 impl<'a> Bytes<'a> {
@@ -161,13 +144,8 @@ impl<'a> Bytes<'a> {
         match self {
             Bytes::Here(bytes) => out.write_all(&bytes),
             Bytes::Streamed(mut stream) => {
-                io::copy(&mut stream.stdout, &mut out)?;
-                let status = stream.child.wait()?;
-                if status.success() {
-                    Ok(())
-                } else {
-                    Err(io::Error::other(format!("git cat-file: {status}")))
-                }
+                io::copy(&mut stream, &mut out)?;
+                stream.end()
             }
         }
     }
@@ -178,21 +156,6 @@ impl<'a> Bytes<'a> {
             Bytes::Here(bytes) => is_beginning(found, &*bytes),
             Bytes::Streamed(stream) => is_beginning(found, stream),
         }
-    }
-}
-
-impl Read for BlobStream {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.stdout.read(buffer)
-    }
-}
-
-/// Ends Git where nobody waits for the rest.
-impl Drop for BlobStream {
-    fn drop(&mut self) {
-        // An error means that it has ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

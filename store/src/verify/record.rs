@@ -372,7 +372,7 @@ impl Judgement<'_> {
         let root = &self.record.root;
         let before = self.before.map(|before| &before.root);
         let mut walk = TreeWalk::new(self.objects, self.depth);
-        walk.judge(root.worktree, before.map(|root| root.worktree))?;
+        walk.judge_worktree(root.worktree, before.map(|root| root.worktree))?;
         walk.judge(root.index, before.map(|root| root.index))?;
         let mut index = Lookup::new(self.objects, root.index);
         for stage in stages {

@@ -14,7 +14,9 @@ use super::{
     paths::{self, MAX_PATH_BYTES},
 };
 use crate::{
+    big_blob::{BlobStream, MAX_IN_MEMORY},
     error_code::ErrorCode,
+    git::Git,
     record::{RecordError, SubTree},
 };
 
@@ -23,6 +25,8 @@ const MAX_TREE_BYTES: u64 = 256 << 20;
 
 /// Most paths that a tree may have; a few objects can make any number, where folders are equal.
 pub(crate) const MAX_PATHS: u64 = 5_000_000;
+/// Longest target of a link, in bytes: `PATH_MAX` counts a NUL.
+const MAX_LINK_BYTES: u64 = 4_095;
 /// Most unmerged paths and folders above them that an index may have.
 const MAX_CONFLICTS: usize = 1_000_000;
 
@@ -42,6 +46,8 @@ pub(super) struct TreeWalk<'a> {
     objects: &'a gix::Repository,
     depth: Depth,
     seen: HashSet<ObjectId>,
+    /// Whether the links of the tree are made on disk.
+    makes_links: bool,
     /// How many paths the trees have that were walked to their end.
     paths: HashMap<ObjectId, u64>,
 }
@@ -67,8 +73,21 @@ impl<'a> TreeWalk<'a> {
             objects,
             depth,
             seen: HashSet::new(),
+            makes_links: false,
             paths: HashMap::new(),
         }
+    }
+
+    /// Judges the tree of the worktree as [`TreeWalk::judge`] does, and that each of its links can be made.
+    pub(super) fn judge_worktree(
+        &mut self,
+        root: ObjectId,
+        trusted: Option<ObjectId>,
+    ) -> Result<(), Violation> {
+        self.makes_links = true;
+        let judged = self.judge(root, trusted);
+        self.makes_links = false;
+        judged
     }
 
     /// Judges a tree and everything below it, without what stands in the same place of a tree that was judged
@@ -170,11 +189,36 @@ impl<'a> TreeWalk<'a> {
                 "a mode that Git does not write",
             ));
         }
+        if mode.is_link() && self.makes_links {
+            self.judge_link(id, path)?;
+        }
         let blob = !mode.is_tree() && !mode.is_commit();
         if blob && self.depth == Depth::Objects && self.seen.insert(id) {
             self.intact(id, path)?;
         }
         Ok(())
+    }
+
+    /// Sees that the target of a link is one that symlink(2) takes.
+    fn judge_link(&self, id: ObjectId, path: &BString) -> Result<(), Violation> {
+        // Whether the blob must be here is said by the depth.
+        let Ok(header) = self.objects.find_header(id) else {
+            return Ok(());
+        };
+        let is_sound = (1..=MAX_LINK_BYTES).contains(&header.size())
+            && self
+                .objects
+                .find_object(id)
+                .is_ok_and(|blob| !blob.data.contains(&0));
+        if is_sound {
+            return Ok(());
+        }
+        let detail = "a link to what no path can be";
+        Err(Violation::new(
+            ErrorCode::UnsafePath,
+            path.to_string(),
+            detail,
+        ))
     }
 
     /// Sees that an object is there, can be read, and has bytes that give its id.
@@ -187,6 +231,16 @@ impl<'a> TreeWalk<'a> {
             return Err(wrong("missing"));
         }
         let damaged = || wrong("damaged");
+        let header = self.objects.find_header(id).map_err(|_| damaged())?;
+        if header.kind() == gix::objs::Kind::Blob && header.size() > MAX_IN_MEMORY {
+            let git_dir = self.objects.git_dir();
+            let stream = BlobStream::open(&Git::with_git_dir(git_dir, git_dir), id);
+            let found = stream.and_then(|stream| stream.id(id.kind(), header.size()));
+            return match found {
+                Ok(found) if found == id => Ok(()),
+                _ => Err(damaged()),
+            };
+        }
         let object = self.objects.find_object(id).map_err(|_| damaged())?;
         let found = gix::objs::compute_hash(id.kind(), object.kind, &object.data);
         match found {

@@ -34,6 +34,7 @@ fn trees_that_lead_outside_are_refused_before_anything_is_written() {
     let repository = producer.repository();
     let blob = repository.gix().write_blob(b"/outside").unwrap().detach();
     let below = tree(&producer, &[("100644", "b", blob)]);
+    let write = |bytes: &[u8]| repository.gix().write_blob(bytes).unwrap().detach();
     let hostile = [
         tree(&producer, &[("40000", ".git", below)]),
         tree(&producer, &[("40000", ".GIT", below)]),
@@ -43,11 +44,34 @@ fn trees_that_lead_outside_are_refused_before_anything_is_written() {
         tree(&producer, &[("120000", "a", blob), ("40000", "a", below)]),
         tree(&producer, &[("120000", ".gitmodules", blob)]),
         tree(&producer, &[("100644", "b", blob), ("100644", "a", blob)]),
+        tree(&producer, &[("100644", "a", blob), ("100644", "a", blob)]),
+        tree(&producer, &[("100644", "a", blob), ("40000", "a", below)]),
+        tree(&producer, &[("40000", ".git.", below)]),
+        tree(&producer, &[("40000", ".git ", below)]),
+        tree(&producer, &[("40000", ".git...", below)]),
+        tree(&producer, &[("40000", ".git::$DATA", below)]),
+        tree(&producer, &[("40000", "GIT~1", below)]),
+        tree(&producer, &[("40000", ".g\u{200d}it", below)]),
+        tree(&producer, &[("40000", "\u{feff}.GIT", below)]),
+        tree(&producer, &[("100644", "a\\.git\\hooks", blob)]),
+        tree(&producer, &[("100644", "a/b", blob)]),
+        tree(&producer, &[("100644", "", blob)]),
+        tree(&producer, &[("100644", ".", blob)]),
+        tree(&producer, &[("120000", ".gitmodule\u{200c}s", blob)]),
+        tree(&producer, &[("120000", "gitmod~1", blob)]),
+        tree(&producer, &[("100666", "a", blob)]),
+        tree(&producer, &[("100664", "a", blob)]),
+        tree(&producer, &[("120777", "a", blob)]),
+        tree(&producer, &[("040000", "a", below)]),
+        tree(&producer, &[("160000", ".git", blob)]),
+        tree(&producer, &[("120000", "a", write(b""))]),
+        tree(&producer, &[("120000", "a", write(b"b\0c"))]),
+        tree(&producer, &[("120000", "a", write(&[b'a'; 4_096]))]),
     ];
     for hostile in hostile {
         let id = producer.write_record(|root, _| root.worktree = hostile);
         let verification = verify::record(repository.gix(), id, None, None, Depth::Objects);
-        assert!(verification.into_result().is_err());
+        assert!(verification.into_result().is_err(), "{hostile}");
     }
 }
 
