@@ -18,6 +18,7 @@ use gix::{ObjectId, bstr::BString, hash::Hasher, objs::Kind, zlib};
 use tempfile::{SpooledTempFile, spooled_tempfile_in};
 
 use self::intact::Standing;
+pub(crate) use self::quarantine::remove_abandoned;
 use crate::{
     git::{Git, GitError},
     repository::Repository,

@@ -95,7 +95,7 @@ impl Quarantine {
 }
 
 /// Removes what runs have left that were killed; what cannot be removed stays.
-fn remove_abandoned(objects: &Path) {
+pub(crate) fn remove_abandoned(objects: &Path) {
     let entries = fs::read_dir(objects).into_iter().flatten();
     for entry in entries.map_while(Result::ok) {
         if entry.file_name().as_bytes().starts_with(PREFIX.as_bytes())

@@ -15,6 +15,7 @@ use super::{
     replacement::{Replacement, remove_leftover},
     session::{Laid, READ_BYTES, Session, repo_path},
 };
+use crate::new_objects;
 
 /// What was found out before anything is changed.
 struct Survey {
@@ -47,6 +48,7 @@ pub(super) fn replace(
     capture: &mut Capture<'_>,
 ) -> Result<Laid, RestoreError> {
     remove_leftover(session, marker, interrupted)?;
+    new_objects::remove_abandoned(session.objects().objects.store_ref().path());
     marker.set(Some(session.state.id))?;
     let prepared = Survey::make(session, marker, capture)
         .and_then(|survey| Ok((survey.changes(session)?, survey)));
