@@ -19,6 +19,7 @@ mod remote;
 mod remote_helper;
 mod safety;
 mod scopes;
+mod shallow;
 mod source;
 mod state;
 mod temporary;

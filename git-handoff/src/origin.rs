@@ -11,7 +11,7 @@ use store::{
     credentials::Credentials,
     error_code::ErrorCode,
     git::{self, Git, GitError},
-    remote_url::without_credentials,
+    remote_url::{absolute, without_credentials},
     repository::Repository,
     restore::{self, Flagging, Place, RestoreError, Restored, Staging},
     scope::{RECORDS, ScopeName},
@@ -22,7 +22,8 @@ use crate::{
     context::Context,
     error::CommandError,
     remote::{self, Remote},
-    scopes::ambiguous,
+    scopes::{ScopeArg, ambiguous},
+    shallow::Shallow,
 };
 
 /// Why a scope may be there that is not shown.
@@ -134,13 +135,23 @@ impl NewRepository {
     }
 }
 
-/// Clones the repository at a URL with one scope, without checking anything out, and sets up the handoff remote.
+/// How much history a new repository gets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum History {
+    /// All of it, as a clone has.
+    Full,
+    /// What the checkpoint needs.
+    Shallow,
+}
+
+/// Makes a repository with one scope of that at a URL, without files, and sets up its remotes.
 ///
 /// An interrupted restore into the directory is taken up again.
 pub(crate) fn clone(
     context: &Context,
     url: &Url,
-    scope: &ScopeName,
+    wanted: &ScopeArg,
+    history: History,
     dir: &Path,
 ) -> Result<NewRepository, CommandError> {
     if restore::is_begun(dir) {
@@ -151,6 +162,36 @@ pub(crate) fn clone(
     }
     let staging = Staging::begin(dir)?;
     let made = staging.made();
+    match history {
+        History::Full => clone_all(context, url, &wanted.scope, &staging)?,
+        History::Shallow => {
+            let base = std::path::absolute(&context.dir).unwrap_or_else(|_| context.dir.clone());
+            let shallow = Shallow {
+                git: url.git(context),
+                url: absolute(url.inner().into(), &base).to_string(),
+                wanted,
+            };
+            shallow.make(&staging)?;
+        }
+    }
+    let repository = context.repository_at(staging.path())?;
+    Remote::set_up(&repository, remote::DEFAULT, None)?;
+    if url.had_credentials {
+        remote::warn_of_removed_credentials(context);
+    }
+    staging.finish()?;
+    Ok(NewRepository {
+        repository: context.repository_at(dir)?,
+        made: Some(made),
+    })
+}
+
+fn clone_all(
+    context: &Context,
+    url: &Url,
+    scope: &ScopeName,
+    staging: &Staging,
+) -> Result<(), CommandError> {
     let tracking = scope
         .to_remote_ref(remote::DEFAULT)
         .expect("the default remote has a valid name");
@@ -169,29 +210,21 @@ pub(crate) fn clone(
     args.extend([refspec.into(), "--".into(), url.inner().into(), into]);
     let cloned = url.git(context).output(&args);
     cloned.map_err(|error| not_read(error, scope))?;
-    let repository = context.repository_at(staging.path())?;
     // The refspec was for this fetch alone: `origin` is for branches.
     let heads = "+refs/heads/*:refs/remotes/origin/*";
-    repository.git().output([
+    let args = [
         "config",
         "--local",
         "--replace-all",
         "remote.origin.fetch",
         heads,
-    ])?;
-    Remote::set_up(&repository, remote::DEFAULT, None)?;
-    if url.had_credentials {
-        remote::warn_of_removed_credentials(context);
-    }
-    staging.finish()?;
-    Ok(NewRepository {
-        repository: context.repository_at(dir)?,
-        made: Some(made),
-    })
+    ];
+    context.git(staging.path()).apart().output(args)?;
+    Ok(())
 }
 
 /// Says why a scope could not be brought here.
-fn not_read(error: GitError, scope: &ScopeName) -> CommandError {
+pub(crate) fn not_read(error: GitError, scope: &ScopeName) -> CommandError {
     match error {
         GitError::Failed { ref message, .. } if message.contains("couldn't find remote ref") => {
             let message = format!("the remote shows no scope `{scope}`");

@@ -252,6 +252,9 @@ impl Remote {
 
     /// Pushes scopes, each from its local ref; what Git reports is returned scope by scope.
     ///
+    /// Where the history here is shallow and the remote lacks what is behind it, the rest is fetched from `origin`
+    /// first.
+    ///
     /// # Errors
     ///
     /// `UNREACHABLE` where there was no report: nobody knows then what the remote has.
@@ -279,9 +282,15 @@ impl Remote {
         args.extend(refspecs);
         let mut command = repository.git().command(&args);
         command.stdin(Stdio::null());
-        let output = git::run(command, &[])?;
-        let scopes = report(&output.stdout.to_str_lossy());
-        if scopes.is_empty() {
+        let mut output = git::run(command, &[])?;
+        let mut pushed = report(&output.stdout.to_str_lossy());
+        if pushed.values().any(is_too_shallow) && deepen(repository, scopes)? {
+            let mut command = repository.git().command(&args);
+            command.stdin(Stdio::null());
+            output = git::run(command, &[])?;
+            pushed = report(&output.stdout.to_str_lossy());
+        }
+        if pushed.is_empty() {
             let message = match git::failure("push".into(), &output) {
                 GitError::Failed { message, .. } => message,
                 other => other.to_string(),
@@ -292,7 +301,7 @@ impl Remote {
                 .next(&["git", "handoff", "push"]));
         }
         Ok(Answer {
-            scopes,
+            scopes: pushed,
             hints: said(&output.stderr, &["hint: ", "remote: handoff:   hint: "]),
         })
     }
@@ -310,6 +319,36 @@ fn said(stderr: &[u8], beginnings: &[&str]) -> Vec<String> {
         }
     }
     said
+}
+
+/// Tells whether the remote would have to become shallow itself, which Git does not let it, git-config(1),
+/// `receive.shallowUpdate`.
+fn is_too_shallow(pushed: &Pushed) -> bool {
+    matches!(pushed, Pushed::Refused { message, .. } if message.contains("shallow update not allowed"))
+}
+
+/// Fetches the history behind scopes that is not here yet from `origin`, which they were restored from; tells whether
+/// it had it.
+fn deepen(repository: &Repository, scopes: &[ScopeName]) -> Result<bool, CommandError> {
+    let args = [
+        "-c",
+        "core.hooksPath=/dev/null",
+        "fetch",
+        "-q",
+        "--unshallow",
+        "--no-tags",
+        "--no-write-fetch-head",
+        "--recurse-submodules=no",
+        "--no-auto-maintenance",
+        "origin",
+    ];
+    let names = scopes.iter().map(|scope| format!("refs/handoff/{scope}"));
+    let args: Vec<String> = args.into_iter().map(String::from).chain(names).collect();
+    match repository.git().output(args) {
+        Ok(_) => Ok(true),
+        Err(GitError::Failed { .. }) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Reads the answer of `git push --porcelain`, git-push(1): `<flag> TAB <from>:<to> TAB <summary> (<reason>)`.

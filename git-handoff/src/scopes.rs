@@ -308,6 +308,21 @@ impl<'a> Scopes<'a> {
         });
     }
 
+    /// Says that a line was judged from where a shallow history cuts it, and not from its beginning.
+    pub(crate) fn warn_where_cut(&self, scope: &ScopeName, tip: ObjectId) {
+        // A line that cannot be walked is refused where it is judged.
+        let Ok(walk) = line::back_to(self.repository.gix(), tip, |_| false) else {
+            return;
+        };
+        if let Some(oldest) = walk.records.last().filter(|_| walk.is_cut) {
+            let how = format!("git fetch --unshallow origin refs/handoff/{scope}");
+            let text = format!(
+                "the records before {oldest} are not here and were not judged; `{how}` brings them"
+            );
+            self.context.ui.warn("SHALLOW", &text);
+        }
+    }
+
     /// Turns an error of reading into one that says what to do.
     pub(crate) fn explain(&self, error: ReadError) -> CommandError {
         match error {

@@ -12,7 +12,7 @@ use store::{
 };
 
 use crate::{
-    policy::Policy,
+    policy::{CutLines, Policy},
     rejection::{Rejection, non_linear},
     rules::{self, Step, namespace},
 };
@@ -106,7 +106,8 @@ impl Judge<'_> {
         self.line_watched(&scope, new, old, trusted, watch)
     }
 
-    /// Judges every record from `trusted`, else from the start of the line, to `tip`.
+    /// Judges every record from `trusted`, else from the start of the line, to `tip`; where a shallow history leaves
+    /// out the start, from the oldest record that is here, as [`Policy::cut_lines`] says.
     ///
     /// # Errors
     ///
@@ -129,10 +130,11 @@ impl Judge<'_> {
         trusted: Option<ObjectId>,
         watch: &mut Watch<'_>,
     ) -> Result<JudgedLine, Rejection> {
-        let walk = match line::back_to(self.objects, tip, |id| Some(id) == trusted) {
+        let mut walk = match line::back_to(self.objects, tip, |id| Some(id) == trusted) {
             Ok(walk) => walk,
             Err(error) => return Err(self.broken_line(scope, tip, error)),
         };
+        let oldest = self.oldest_of_cut(&walk)?;
         let met = |id: ObjectId| walk.records.contains(&id) || walk.stopped_at == Some(id);
         if let Some(old) = old
             && !met(old)
@@ -143,12 +145,16 @@ impl Judge<'_> {
                 &format!("{tip} does not continue the record line of {old}"),
             ));
         }
-        let mut before = match walk.stopped_at {
-            Some(id) => Some(
-                verify::record(self.objects, id, Some(scope), None, Depth::Documents)
-                    .into_result()?,
-            ),
-            None => None,
+        let by_itself = |id: ObjectId, depth: Depth| {
+            verify::record(self.objects, id, Some(scope), None, depth).into_result()
+        };
+        let mut before = match (walk.stopped_at, oldest) {
+            (Some(id), _) => Some(by_itself(id, Depth::Documents)?),
+            (None, Some(id)) => {
+                walk.records.pop();
+                Some(by_itself(id, Depth::Trees)?)
+            }
+            (None, None) => None,
         };
         for (left, id) in walk.records.iter().enumerate().rev() {
             let after = verify::record(
@@ -183,6 +189,21 @@ impl Judge<'_> {
                 trusted: walk.stopped_at,
             }),
             None => Err(non_linear(scope, "the line has no record")),
+        }
+    }
+
+    /// Returns the oldest record that is here of a line whose beginning is not.
+    fn oldest_of_cut(&self, walk: &line::Walk) -> Result<Option<ObjectId>, Rejection> {
+        let Some(oldest) = walk.records.last().copied().filter(|_| walk.is_cut) else {
+            return Ok(None);
+        };
+        match self.policy.cut_lines {
+            CutLines::Taken => Ok(Some(oldest)),
+            CutLines::Refused => {
+                let detail =
+                    format!("the record before {oldest} is not here: the history is shallow");
+                Err(Rejection::new(ErrorCode::MissingObject, detail))
+            }
         }
     }
 

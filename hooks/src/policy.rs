@@ -13,6 +13,17 @@ pub struct Policy {
     pub max_accept_seconds: i64,
     /// Kinds of records that this program does not know and that may stand on a line all the same.
     pub unknown_kinds: UnknownKinds,
+    /// Lines whose beginning a shallow history leaves out.
+    pub cut_lines: CutLines,
+}
+
+/// Whether a line is judged whose beginning is not here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CutLines {
+    /// From its oldest record on, which is judged by itself: a reader has asked for no more history.
+    Taken,
+    /// Never: a pusher must not say where a line begins.
+    Refused,
 }
 
 /// Which records of an unknown kind pass.
@@ -30,6 +41,7 @@ impl Default for Policy {
             require_accept: false,
             max_accept_seconds: check::DEFAULT_MAX_ACCEPT_SECONDS,
             unknown_kinds: UnknownKinds::Any,
+            cut_lines: CutLines::Taken,
         }
     }
 }
@@ -43,6 +55,7 @@ impl Policy {
             require_accept: files.boolean("handoff.requireAccept")?.unwrap_or_default(),
             max_accept_seconds: max_accept.unwrap_or(default.max_accept_seconds),
             unknown_kinds: UnknownKinds::Listed(files.all("handoff.recordKind")),
+            cut_lines: CutLines::Refused,
         })
     }
 }

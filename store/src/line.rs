@@ -18,8 +18,10 @@ const MAX_COMMIT_BYTES: u64 = 1 << 20;
 pub struct Place {
     /// The generation that is current at the record.
     pub generation: Generation,
-    /// The record before, or `None` at the start of the line.
+    /// The record before, or `None` at the start of the line, or where the history here is cut.
     pub before: Option<ObjectId>,
+    /// Whether there is a record before that the shallow history here leaves out.
+    pub is_cut: bool,
 }
 
 /// Returns the place of the record at a commit.
@@ -39,10 +41,19 @@ pub fn place(objects: &gix::Repository, id: ObjectId) -> Result<Place, RecordErr
         Some(parent) => Some(parent),
         None => return Err(malformed()),
     };
+    let is_cut = before.is_some() && is_shallow_at(objects, id);
     Ok(Place {
         generation: trailers.generation,
-        before,
+        before: before.filter(|_| !is_cut),
+        is_cut,
     })
+}
+
+/// Tells whether the history here ends at a commit that has parents.
+fn is_shallow_at(objects: &gix::Repository, id: ObjectId) -> bool {
+    // Where the boundary cannot be read, the missing commit behind it is the error.
+    let shallow = objects.shallow_commits().ok().flatten();
+    shallow.is_some_and(|commits| commits.contains(&id))
 }
 
 fn before(objects: &gix::Repository, id: ObjectId) -> Result<Option<ObjectId>, RecordError> {
@@ -129,8 +140,8 @@ pub fn compare(
     Ok(Relation::Diverged)
 }
 
-/// Returns the records from `tip` back to `stop`, newest first, without `stop`; to the start of the line where it
-/// is not met.
+/// Returns the records from `tip` back to `stop`, newest first, without `stop`; where it is not met, to the start of
+/// the line, or to where the history here is cut.
 ///
 /// # Errors
 ///
@@ -143,6 +154,7 @@ pub fn back_to(
     let mut walk = Walk {
         records: Vec::new(),
         stopped_at: None,
+        is_cut: false,
     };
     let mut next = Some(tip);
     while let Some(id) = next {
@@ -150,7 +162,8 @@ pub fn back_to(
             walk.stopped_at = Some(id);
             break;
         }
-        next = before(objects, id)?;
+        let place = place(objects, id)?;
+        (next, walk.is_cut) = (place.before, place.is_cut);
         walk.records.push(id);
     }
     Ok(walk)
@@ -161,6 +174,8 @@ pub fn back_to(
 pub struct Walk {
     /// The records, newest first.
     pub records: Vec<ObjectId>,
-    /// The record that ended the walk, or `None` where the line began.
+    /// The record that ended the walk, or `None` where the line began or is cut.
     pub stopped_at: Option<ObjectId>,
+    /// Whether records before the last one are left out by the shallow history here.
+    pub is_cut: bool,
 }

@@ -33,6 +33,8 @@ mod real_size;
 #[cfg(test)]
 mod repositories;
 #[cfg(test)]
+mod shallow;
+#[cfg(test)]
 mod start;
 #[cfg(test)]
 mod state;

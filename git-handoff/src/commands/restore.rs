@@ -7,6 +7,7 @@ use std::{
     time::Instant,
 };
 
+use hooks::rejection::Rejection;
 use report::Outcome;
 use store::{
     error_code::ErrorCode,
@@ -23,7 +24,8 @@ use crate::{
     commands::import,
     context::Context,
     error::CommandError,
-    exit, origin,
+    exit,
+    origin::{self, History},
     remote::Remote,
     safety,
     scopes::{Found, ScopeArg, Scopes, ambiguous},
@@ -47,6 +49,9 @@ pub(crate) struct Args {
     /// Clone the repository at <URL> and restore from it
     #[arg(long, value_name = "URL", conflicts_with_all = ["worktree", "in_place", "safety"])]
     from: Option<String>,
+    /// Bring no more history than the checkpoint needs
+    #[arg(long, requires = "from")]
+    shallow: bool,
     /// Restore into a linked worktree of this repository
     #[arg(long, conflicts_with = "in_place")]
     worktree: bool,
@@ -94,12 +99,20 @@ fn from_url(args: &Args, context: &Context, url: &str) -> Result<Outcome, Comman
         None => origin::only_scope(context, &url)?,
     };
     let dir = directory(args, context, &scope);
-    let cloned = origin::clone(context, &url, &scope, &dir)?;
+    let wanted = wanted(args, scope);
+    let history = match args.shallow {
+        true => History::Shallow,
+        false => History::Full,
+    };
+    let cloned = origin::clone(context, &url, &wanted, history, &dir)?;
     let repository = &cloned.repository;
     let scopes = Scopes::new(context, repository);
     let found = scopes
-        .find(Some(&wanted(args, scope)))
+        .find(Some(&wanted))
         .inspect_err(|_| cloned.discard())?;
+    if args.shallow {
+        scopes.warn_where_cut(&wanted.scope, found.view.tip.id);
+    }
     let restored = cloned.fill(&found.record, flagging(args))?;
     remember_submodules(context, repository, &restored);
     Ok(finish(&scopes, found, dir, restored, None))
@@ -214,7 +227,7 @@ fn from_safety(args: &Args, context: &Context, number: u64) -> Result<Outcome, C
     let scopes = Scopes::new(context, &repository);
     let commit = safety::find(&repository, number)?;
     let record = verify::record(repository.gix(), commit, None, None, Depth::Trees).into_result();
-    let record = record.map_err(hooks::rejection::Rejection::from)?;
+    let record = record.map_err(Rejection::from)?;
     let scope: ScopeName = record.scope().clone();
     let name = ScopeName::from_task_id(&format!("safety.{number}"));
     let (dir, restored, kept) = put(args, context, &scopes, &record, &name)?;
@@ -257,6 +270,7 @@ fn put(
 ) -> Result<(PathBuf, Restored, Option<u64>), CommandError> {
     let repository = scopes.repository;
     if args.in_place {
+        warn_of_other_history(context, repository, record)?;
         let (mut kept, records) = (None, kept_already(scopes, record));
         let mut capture =
             || checkpoint::keep_what_is_here(context, repository, &records, &mut kept);
@@ -290,6 +304,24 @@ fn put(
     let restored = restore::checkout(&target, record, Place::NewWorktree, flagging(args))?;
     remember_submodules(context, &target, &restored);
     Ok((dir, restored, None))
+}
+
+/// Says that a checkpoint comes from another history than what is checked out: nothing is lost, but it may be a mistake.
+fn warn_of_other_history(
+    context: &Context,
+    repository: &Repository,
+    record: &VerifiedRecord,
+) -> Result<(), CommandError> {
+    let recorded = record.manifest.value.content.repository.head;
+    let (Some(here), Some(there)) = (repository.head()?.commit, recorded) else {
+        return Ok(());
+    };
+    // History that cannot be read, because it is shallow, say, tells nothing.
+    if let Ok(None) = repository.gix().merge_base(here, there.id()) {
+        let text = format!("the checkpoint's history has no commit in common with HEAD, {here}");
+        context.ui.warn("UNRELATED_HISTORY", &text);
+    }
+    Ok(())
 }
 
 /// Says where the work is that a restore in place was to replace, and did not in the end.

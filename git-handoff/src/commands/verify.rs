@@ -202,6 +202,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
         .into_iter()
         .flat_map(|check| clean_clone::named(check, ""));
     checks.extend(named.map(Check::from));
+    scopes.warn_where_cut(&scope, tip);
     let judge = Judge {
         objects,
         policy: Policy::default(),

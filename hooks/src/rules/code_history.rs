@@ -23,10 +23,11 @@ pub(crate) fn rule(
     }
     let repository = &after.manifest.value.content.repository;
     let before = before.map(|before| &before.manifest.value.content.repository);
-    let known = before
-        .and_then(|before| before.head)
-        .or(repository.base)
-        .map(|id| id.id());
+    // A shallow history may not have the head before, but always the base.
+    let head_before = before.and_then(|before| before.head).map(|id| id.id());
+    let known = head_before
+        .filter(|id| objects.has_object(id))
+        .or(repository.base.map(|id| id.id()));
     let operation = repository
         .operation
         .iter()
