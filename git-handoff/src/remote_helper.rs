@@ -10,6 +10,7 @@ use std::{
         fd::{AsFd, BorrowedFd},
         unix::ffi::OsStringExt,
     },
+    path::Path,
     process::ExitCode,
 };
 
@@ -54,8 +55,11 @@ pub fn main() -> ExitCode {
 
 /// Judges what may be sent by the rules of a scope, over the records that the remote lacks.
 fn judge(updates: &[ProposedUpdate]) -> Vec<Result<(), Refusal>> {
-    // Git sets GIT_DIR for its helpers, gitremote-helpers(7).
-    let repository = Repository::discover(&Git::in_dir("."));
+    // Git sets GIT_DIR for its helpers, gitremote-helpers(7), so it need not be asked.
+    let repository = match env::var_os("GIT_DIR") {
+        Some(dir) => Repository::at_git_dir(Path::new(&dir)),
+        None => Repository::discover(&Git::in_dir(".")),
+    };
     updates
         .iter()
         .map(|update| match &repository {

@@ -94,10 +94,15 @@ pub(crate) fn warn_of_overtaken(remote: &RefLines, sent: &BTreeSet<BString>, mes
 }
 
 fn overtaken(remote: &RefLines, sent: &BTreeSet<BString>) -> Result<Vec<BString>, GitError> {
-    let there: HashSet<&[u8]> = remote.lines().collect();
-    if there.is_empty() {
+    let name_of = |line: &[u8]| {
+        line.split_once_str(" ")
+            .map(|(_, name)| BString::from(name))
+    };
+    let is_sent = |line: &[u8]| name_of(line).is_none_or(|name| sent.contains(&name));
+    if remote.lines().all(is_sent) {
         return Ok(Vec::new());
     }
+    let there: HashSet<&[u8]> = remote.lines().collect();
     let here = RefLines::of_this_repository(&[])?;
     let differing: Vec<(&[u8], &BStr)> = here
         .lines()

@@ -135,7 +135,7 @@ fn locks(dir: &Path) -> Vec<PathBuf> {
 
 /// Returns points of a stream of so many bytes: both ends, and some between.
 fn points(bytes: usize) -> Vec<usize> {
-    let between = (1..8).map(|eighth| bytes * eighth / 8);
+    let between = (1..4).map(|quarter| bytes * quarter / 4);
     [0, 3]
         .into_iter()
         .chain(between)
@@ -214,7 +214,8 @@ fn whoever_leaves_a_server_that_stands_still_can_come_back() {
     with_each_server(|ways| {
         let tip = ways.pair.record("a", "one");
         let (_, answered) = ways.measured(PUSH);
-        for point in points(answered) {
+        // With its last bytes Git has the whole report, and moves refs of its own.
+        for point in points(answered * 7 / 8) {
             ways.forget();
             ways.leave(PUSH, point);
             assert_eq!(ways.pair.server_ref("refs/handoff/a"), tip);
@@ -222,7 +223,7 @@ fn whoever_leaves_a_server_that_stands_still_can_come_back() {
         let forget = || ways.pair.git(["update-ref", "-d", TRACKED]).ok();
         forget();
         let (_, answered) = ways.measured(FETCH);
-        for point in points(answered) {
+        for point in points(answered * 7 / 8) {
             forget();
             ways.leave(FETCH, point);
             assert_eq!(ways.pair.git(["rev-parse", TRACKED]).line(), tip);
