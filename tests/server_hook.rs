@@ -14,6 +14,7 @@ mod server_hook {
     mod attacks;
     mod audit;
     mod documents;
+    mod evidence;
     mod files;
     mod forges;
     mod history;

@@ -174,6 +174,7 @@ impl Judge<'_> {
             };
             rules::judge(&step)?;
             rules::code_history::rule(self.objects, before.as_ref(), &after)?;
+            rules::citations::rule(self.objects, scope, before.as_ref(), &after)?;
             watch(Found {
                 before: before.as_ref(),
                 record: &after,

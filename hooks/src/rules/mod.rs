@@ -3,14 +3,18 @@
 //! A rule is a pure function of a [`Step`]; it says yes or gives a [`Rejection`].
 
 mod accept;
+pub(crate) mod citations;
 mod clock;
 pub(crate) mod code_history;
 mod continuity;
 mod history;
 mod kind;
 pub mod namespace;
+mod next_checkpoint;
 mod ownership;
 mod widening;
+
+pub use next_checkpoint::NextCheckpoint;
 
 use store::{scope::ScopeName, timestamp::Timestamp, verify::VerifiedRecord};
 

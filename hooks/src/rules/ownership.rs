@@ -4,7 +4,8 @@ use store::{
     actor::ActorId,
     contract::Accept,
     error_code::ErrorCode,
-    record::{RecordKind, Stored},
+    record::{Record, RecordKind, Stored},
+    scope::ScopeName,
 };
 
 use super::Step;
@@ -17,47 +18,46 @@ pub(super) fn rule(step: &Step<'_>) -> Result<(), Rejection> {
     let by = step.after.by();
     match (&step.after.kind, &before.accept, &before.release) {
         (RecordKind::Unknown(_), _, _) => Ok(()),
-        (RecordKind::Checkpoint, _, Some(_)) => {
-            Err(not_owner(step, by, "it was released: accept it first"))
-        }
-        (RecordKind::Checkpoint, Some(held), None) => next_checkpoint_by_owner(step, by, held),
-        (RecordKind::Checkpoint, None, None) => {
-            let producer = &before.manifest.value.producer.id;
-            if step.policy.require_accept && by != producer {
-                return Err(not_owner(
-                    step,
-                    by,
-                    &format!("it was written by {producer}: accept it first"),
-                ));
-            }
-            Ok(())
+        (RecordKind::Checkpoint, _, _) => {
+            next_checkpoint(step.scope, before, by, step.policy.require_accept)
         }
         (RecordKind::Accept, Some(held), None) => accept_of_held(step, by, held),
         (RecordKind::Accept, _, _) => Ok(()),
         (RecordKind::Release, Some(held), None) if held.value.acceptor.id == *by => Ok(()),
         (RecordKind::Release, Some(held), None) => Err(not_owner(
-            step,
+            step.scope,
             by,
             &format!("{} has accepted it", held.value.acceptor.id),
         )),
-        (RecordKind::Release, _, _) => Err(not_owner(step, by, "nobody has accepted it")),
+        (RecordKind::Release, _, _) => Err(not_owner(step.scope, by, "nobody has accepted it")),
     }
 }
 
-fn next_checkpoint_by_owner(
-    step: &Step<'_>,
+/// Judges who writes the checkpoint that follows a record.
+pub(super) fn next_checkpoint(
+    scope: &ScopeName,
+    before: &Record,
     by: &ActorId,
-    held: &Stored<Accept>,
+    require_accept: bool,
 ) -> Result<(), Rejection> {
-    let accept = &held.value;
-    if accept.acceptor.id == *by || accept.delegates.iter().any(|glob| glob.matches(by)) {
-        return Ok(());
-    }
-    Err(not_owner(
-        step,
-        by,
-        &format!("{} has accepted it", accept.acceptor.id),
-    ))
+    let why = match (&before.accept, &before.release) {
+        (_, Some(_)) => "it was released: accept it first".to_owned(),
+        (Some(held), None) => {
+            let accept = &held.value;
+            if accept.acceptor.id == *by || accept.delegates.iter().any(|glob| glob.matches(by)) {
+                return Ok(());
+            }
+            format!("{} has accepted it", accept.acceptor.id)
+        }
+        (None, None) => {
+            let producer = &before.manifest.value.producer.id;
+            if !require_accept || by == producer {
+                return Ok(());
+            }
+            format!("it was written by {producer}: accept it first")
+        }
+    };
+    Err(not_owner(scope, by, &why))
 }
 
 /// The owner renews; others wait until the accept is over.
@@ -78,13 +78,8 @@ fn accept_of_held(step: &Step<'_>, by: &ActorId, held: &Stored<Accept>) -> Resul
     )
 }
 
-fn not_owner(step: &Step<'_>, by: &ActorId, why: &str) -> Rejection {
-    let detail = format!(
-        "{by} may not write the next record of scope `{}`: {why}",
-        step.scope
-    );
-    Rejection::new(ErrorCode::NotOwner, detail).hint(format!(
-        "take it over first: git handoff accept {}",
-        step.scope
-    ))
+fn not_owner(scope: &ScopeName, by: &ActorId, why: &str) -> Rejection {
+    let detail = format!("{by} may not write the next record of scope `{scope}`: {why}");
+    Rejection::new(ErrorCode::NotOwner, detail)
+        .hint(format!("take it over first: git handoff accept {scope}"))
 }

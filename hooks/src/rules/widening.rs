@@ -3,51 +3,58 @@
 use store::{
     contract::{Content, PathLease, TaskScope},
     error_code::ErrorCode,
-    record::RecordKind,
+    record::{Record, RecordKind},
 };
 
-use super::Step;
+use super::{NextCheckpoint, Step};
 use crate::rejection::Rejection;
 
 pub(super) fn rule(step: &Step<'_>) -> Result<(), Rejection> {
     let (RecordKind::Checkpoint, Some(before)) = (&step.after.kind, step.before) else {
         return Ok(());
     };
-    let (old, new) = (
-        &before.manifest.value.content,
-        &step.after.manifest.value.content,
-    );
+    let next = NextCheckpoint {
+        scope: step.scope,
+        before: Some(before),
+        content: &step.after.manifest.value.content,
+        producer: step.after.by(),
+    };
+    find(&next, before)
+        .into_iter()
+        .next()
+        .map_or(Ok(()), |(_, rejection)| Err(rejection))
+}
+
+/// Finds everything that a content widens, with the field paths.
+pub(super) fn find(next: &NextCheckpoint<'_>, before: &Record) -> Vec<(String, Rejection)> {
+    let (old, new) = (&before.manifest.value.content, next.content);
     let held = match &before.accept {
         Some(accept) => &accept.value.leases,
         None => &old.leases,
     };
-    leases(step, held.as_deref(), new.leases.as_deref())?;
-    task_scope(step, old, new)?;
-    forbidden(step, old, new)
+    let mut found = Vec::new();
+    if !leases_are_within(held.as_deref(), new.leases.as_deref()) {
+        found.push(("content.leases".into(), expanded(next, "path leases")));
+    }
+    found.extend(task_scope(next, old));
+    found.extend(forbidden(next, before));
+    found
 }
 
 /// Entries are only kept or dropped, never added or changed.
-fn leases(
-    step: &Step<'_>,
-    held: Option<&[PathLease]>,
-    new: Option<&[PathLease]>,
-) -> Result<(), Rejection> {
-    let within = match (held, new) {
+fn leases_are_within(held: Option<&[PathLease]>, new: Option<&[PathLease]>) -> bool {
+    match (held, new) {
         (None, _) => true,
         (Some(_), None) => false,
         (Some(held), Some(new)) => new.iter().all(|lease| {
             held.iter()
                 .any(|other| other.id == lease.id && other.paths == lease.paths)
         }),
-    };
-    if within {
-        Ok(())
-    } else {
-        Err(expanded(step, "path leases"))
     }
 }
 
-fn task_scope(step: &Step<'_>, old: &Content, new: &Content) -> Result<(), Rejection> {
+fn task_scope(next: &NextCheckpoint<'_>, old: &Content) -> Vec<(String, Rejection)> {
+    let new = next.content;
     let of = |content: &Content| {
         content
             .task
@@ -70,42 +77,44 @@ fn task_scope(step: &Step<'_>, old: &Content, new: &Content) -> Result<(), Rejec
         (Some(_), None) => false,
         (Some(old), Some(new)) => new.iter().all(|glob| old.contains(glob)),
     };
+    let mut found = Vec::new();
+    let mut add = |field: &str| found.push((format!("content.{field}"), expanded(next, field)));
     if !within {
-        return Err(expanded(step, "task.scope.allowed"));
+        add("task.scope.allowed");
     }
     if !kept.iter().all(|glob| excluded.contains(glob)) {
-        return Err(expanded(step, "task.scope.excluded"));
+        add("task.scope.excluded");
     }
-    Ok(())
+    found
 }
 
-fn expanded(step: &Step<'_>, what: &str) -> Rejection {
+fn expanded(next: &NextCheckpoint<'_>, what: &str) -> Rejection {
     let detail = format!(
-        "generation {} widens {what} of scope `{}`",
-        step.after.generation(),
-        step.scope
+        "{what} of scope `{}` would be wider than before",
+        next.scope
     );
     Rejection::new(ErrorCode::LeaseExpanded, detail).hint("wider work takes a scope of its own")
 }
 
 /// An action leaves `forbidden` only through `lifted`, written by an owner.
-fn forbidden(step: &Step<'_>, old: &Content, new: &Content) -> Result<(), Rejection> {
+fn forbidden(next: &NextCheckpoint<'_>, before: &Record) -> Vec<(String, Rejection)> {
+    let new = next.content;
+    let old = &before.manifest.value.content;
     let dropped = old
         .forbidden
         .iter()
         .filter(|action| !new.forbidden.contains(action));
-    for action in dropped {
-        let lifted = new.lifted.iter().any(|lifted| lifted.action == *action);
-        let owned = step.before.and_then(|before| before.owner()) == Some(step.after.by());
-        if !(lifted && owned) {
-            let detail = format!(
-                "the action `{action}` leaves `forbidden` of scope `{}`",
-                step.scope
-            );
-            return Err(Rejection::new(ErrorCode::ForbiddenAction, detail).hint(
-                "only the owner lifts it, by an entry in `lifted` with reason and citations",
-            ));
-        }
-    }
-    Ok(())
+    let owned = before.owner() == Some(next.producer);
+    let unlifted = dropped
+        .filter(|action| !(owned && new.lifted.iter().any(|lifted| lifted.action == **action)));
+    let rejection = |action| {
+        let detail = format!(
+            "the action `{action}` leaves `forbidden` of scope `{}`",
+            next.scope
+        );
+        let rejection = Rejection::new(ErrorCode::ForbiddenAction, detail)
+            .hint("only the owner lifts it, by an entry in `lifted` with reason and citations");
+        ("content.forbidden".into(), rejection)
+    };
+    unlifted.map(rejection).collect()
 }

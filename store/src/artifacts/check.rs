@@ -240,8 +240,8 @@ fn documents(
     let Ok(whole) = put_back_into_manifest(manifest, &blobs) else {
         return Ok((None, violations));
     };
-    violations.extend(parts::receipts(objects, &whole, tree("receipts")?));
-    let attachments = parts::attachments(objects, manifest, tree("attachments")?);
+    violations.extend(parts::receipts(objects, &whole.content, tree("receipts")?));
+    let attachments = parts::attachments(objects, &manifest.content, tree("attachments")?);
     violations.extend(attachments.err());
     Ok((Some(whole), violations))
 }

@@ -17,11 +17,12 @@ mod tests;
 use std::fmt;
 
 use super::{
-    Manifest, Observed, Prepared,
+    Content, Manifest, Observed, Prepared,
     lists::{ListBlobs, put_back_into_content, put_back_into_manifest},
 };
-use crate::error_code::ErrorCode;
+use crate::{actor::ActorId, error_code::ErrorCode};
 
+pub use citations::citations;
 pub use local::{LocalReference, local_references};
 pub use records::{DEFAULT_MAX_ACCEPT_SECONDS, accept, accept_of, receipt, receipts, release_of};
 
@@ -89,6 +90,14 @@ fn exclusions(observed: &Observed, found: &mut Findings) {
             );
         }
     }
+}
+
+/// Checks a content that holds all of its lists, on its way into a document of `producer`.
+pub fn content(whole: &Content, producer: &ActorId) -> Vec<Violation> {
+    let mut found = Findings::default();
+    lists::ordered_in_content(whole, &mut found);
+    content::check(whole, Some(producer), &mut found);
+    found.0
 }
 
 /// The violations found so far.

@@ -93,7 +93,7 @@ impl CapturedEntry for RepoPath {
 
 impl OmissionReason {
     /// Tells whether the reason is a state of the worktree as a whole, which a capture finds.
-    fn is_of_a_state(self) -> bool {
+    pub fn is_of_a_state(self) -> bool {
         matches!(
             self,
             OmissionReason::OperationState | OmissionReason::SparsePatterns

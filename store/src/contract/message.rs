@@ -7,7 +7,7 @@ use std::{fmt, str::FromStr};
 
 use gix::bstr::{BStr, ByteSlice};
 
-use super::{Accept, ClaimState, Content, Manifest, Release};
+use super::{Accept, ClaimState, Content, Manifest, Prepared, Release};
 use crate::{digest::Digest, generation::Generation, scope::ScopeName};
 
 /// Longest part of an objective in a subject, in characters (Unicode scalar values).
@@ -126,6 +126,17 @@ pub fn release_message(release: &Release, digest: Digest) -> String {
         "",
         &trailers(RecordKind::Release, &release.scope, generation, digest),
     )
+}
+
+/// Returns the message of a prepared handoff, which is no record: it ends where notes may follow.
+pub fn prepared_message(prepared: &Prepared) -> String {
+    let (scope, content) = (&prepared.scope, &prepared.content);
+    let body = checkpoint_body(content);
+    let what = match summary(&content.objective) {
+        summary if summary.is_empty() => "prepared".to_owned(),
+        summary => format!("prepared – {summary}"),
+    };
+    format!("handoff({scope}): {what}\n\n{body}\nHandoff-Prepared: {scope}\n")
 }
 
 /// Puts a message together from the subject's second part, body lines and trailers.

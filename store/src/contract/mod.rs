@@ -4,7 +4,7 @@
 
 mod accept;
 #[cfg(test)]
-mod arbitrary;
+pub(crate) mod arbitrary;
 mod captured;
 pub mod check;
 mod citation;

@@ -4,10 +4,12 @@ use gix::{ObjectId, bstr::BString, objs::Kind, objs::tree::EntryKind};
 
 use super::{NewRecord, Record, RootTree, SubTree};
 use crate::{
-    contract::{Accept, Manifest, Release, codec, lists, message},
+    contract::{Accept, Content, Manifest, Prepared, Release, codec, lists, message},
     digest::Digest,
     new_objects::{NewObjects, NewObjectsError},
+    oid::Oid,
     repository::Repository,
+    timestamp::Timestamp,
 };
 
 /// A checkpoint that is to be written; its trees are in the repository.
@@ -22,6 +24,20 @@ pub struct NewCheckpoint<'a> {
     pub attachments: &'a [(String, Vec<u8>)],
 }
 
+/// A prepared handoff that is to be written; its trees are in the repository.
+pub struct NewPrepared<'a> {
+    /// The document; lists that are too long for it are moved out.
+    pub prepared: Prepared,
+    /// When it was prepared.
+    pub at: Timestamp,
+    /// Receipts by id, as their canonical bytes.
+    pub receipts: &'a [(String, Vec<u8>)],
+    /// Attachments by name.
+    pub attachments: &'a [(String, Vec<u8>)],
+    /// Lines at the end of the message, `<key>: <value>` each.
+    pub notes: &'a [String],
+}
+
 impl NewCheckpoint<'_> {
     /// Writes documents and trees, and returns what the commit must say.
     ///
@@ -30,51 +46,14 @@ impl NewCheckpoint<'_> {
     /// Where the objects cannot be written.
     pub fn compose(mut self, repository: &Repository) -> Result<NewRecord, NewObjectsError> {
         let objects = Objects::new(repository);
-        let lists = lists::move_out_of_manifest(&mut self.manifest);
-        let lists: Vec<(String, Vec<u8>)> = lists
-            .iter()
-            .map(|(name, bytes)| (name.to_owned(), bytes.to_vec()))
-            .collect();
+        let lists = named(&lists::move_out_of_manifest(&mut self.manifest));
         let bytes = codec::encode(&self.manifest);
         let content = &self.manifest.content;
-        let conflicts: Vec<ObjectId> = content
-            .artifacts
-            .conflicts
-            .iter()
-            .map(|tree| tree.id())
-            .collect();
-        let root = RootTree {
-            manifest: objects.add(Kind::Blob, &bytes)?,
-            accept: None,
-            release: None,
-            worktree: content.repository.worktree_tree.id(),
-            index: content.repository.index_tree.id(),
-            raw: content.artifacts.raw.map(|tree| tree.id()),
-            conflicts: objects.stages(&conflicts)?,
-            receipts: objects.blobs(self.receipts, ".cbor")?,
-            lists: objects.blobs(&lists, "")?,
-            attachments: objects.blobs(self.attachments, "")?,
-            unknown: Vec::new(),
-        };
+        let root = objects.root(content, &bytes, self.receipts, &lists, self.attachments)?;
         let tree = objects.add(Kind::Tree, &root.to_bytes())?;
         objects.new.write_pack(repository)?;
-        let operation = content
-            .repository
-            .operation
-            .iter()
-            .flat_map(|operation| operation.heads.iter());
-        let code = content
-            .repository
-            .head
-            .iter()
-            .chain(operation)
-            .map(|id| id.id());
         let mut parents: Vec<ObjectId> = self.before.into_iter().collect();
-        for parent in code {
-            if !parents.contains(&parent) {
-                parents.push(parent);
-            }
-        }
+        add_code(content, &mut parents);
         let message = message::checkpoint_message(&self.manifest, Digest::of(&bytes));
         Ok(NewRecord {
             tree,
@@ -83,6 +62,56 @@ impl NewCheckpoint<'_> {
             at: self.manifest.created_at,
             sign: false,
         })
+    }
+}
+
+impl NewPrepared<'_> {
+    /// Writes document and trees, and returns what the commit must say.
+    ///
+    /// # Errors
+    ///
+    /// Where the objects cannot be written.
+    pub fn compose(mut self, repository: &Repository) -> Result<NewRecord, NewObjectsError> {
+        let objects = Objects::new(repository);
+        let lists = named(&lists::move_out_of_content(&mut self.prepared.content));
+        let bytes = codec::encode(&self.prepared);
+        let content = &self.prepared.content;
+        let root = objects.root(content, &bytes, self.receipts, &lists, self.attachments)?;
+        let tree = objects.add(Kind::Tree, &root.to_prepared_bytes())?;
+        objects.new.write_pack(repository)?;
+        let mut parents = Vec::new();
+        add_code(content, &mut parents);
+        let mut message = message::prepared_message(&self.prepared);
+        for note in self.notes {
+            message.push_str(note);
+            message.push('\n');
+        }
+        Ok(NewRecord {
+            tree,
+            parents,
+            message,
+            at: self.at,
+            sign: false,
+        })
+    }
+}
+
+fn named(lists: &lists::ListBlobs) -> Vec<(String, Vec<u8>)> {
+    lists
+        .iter()
+        .map(|(name, bytes)| (name.to_owned(), bytes.to_vec()))
+        .collect()
+}
+
+/// Adds head and the heads of an operation to the parents, in order and none twice.
+fn add_code(content: &Content, parents: &mut Vec<ObjectId>) {
+    let repository = &content.repository;
+    let operation = repository.operation.iter();
+    let operation = operation.flat_map(|operation| operation.heads.iter());
+    for parent in repository.head.iter().chain(operation).map(Oid::id) {
+        if !parents.contains(&parent) {
+            parents.push(parent);
+        }
     }
 }
 
@@ -140,6 +169,32 @@ impl<'a> Objects<'a> {
         }
     }
 
+    /// Adds the document and the small trees of a content, whose large ones are there.
+    fn root(
+        &self,
+        content: &Content,
+        document: &[u8],
+        receipts: &[(String, Vec<u8>)],
+        lists: &[(String, Vec<u8>)],
+        attachments: &[(String, Vec<u8>)],
+    ) -> Result<RootTree, NewObjectsError> {
+        let conflicts = content.artifacts.conflicts.iter();
+        let conflicts: Vec<ObjectId> = conflicts.map(Oid::id).collect();
+        Ok(RootTree {
+            manifest: self.add(Kind::Blob, document)?,
+            accept: None,
+            release: None,
+            worktree: content.repository.worktree_tree.id(),
+            index: content.repository.index_tree.id(),
+            raw: content.artifacts.raw.map(|tree| tree.id()),
+            conflicts: self.stages(&conflicts)?,
+            receipts: self.blobs(receipts, ".cbor")?,
+            lists: self.blobs(lists, "")?,
+            attachments: self.blobs(attachments, "")?,
+            unknown: Vec::new(),
+        })
+    }
+
     fn add(&self, kind: Kind, bytes: &[u8]) -> Result<ObjectId, NewObjectsError> {
         self.new.add(self.repo, kind, bytes)
     }
@@ -186,7 +241,7 @@ impl<'a> Objects<'a> {
         before: &Record,
         root: &RootTree,
         message: String,
-        at: crate::timestamp::Timestamp,
+        at: Timestamp,
     ) -> Result<NewRecord, NewObjectsError> {
         let tree = self.add(Kind::Tree, &root.to_bytes())?;
         self.new.write_pack(repository)?;

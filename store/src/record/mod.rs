@@ -12,7 +12,7 @@ use std::fmt;
 
 use gix::{ObjectId, bstr::BString};
 
-pub use compose::{NewCheckpoint, compose_accept, compose_release};
+pub use compose::{NewCheckpoint, NewPrepared, compose_accept, compose_release};
 pub use read::RecordError;
 pub(crate) use read::read_object;
 pub use root_tree::{RootTree, RootTreeError, SubTree};

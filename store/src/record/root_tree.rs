@@ -9,6 +9,7 @@ use gix::{
 /// Names of the entries, as DESIGN's contract fixes them.
 pub(crate) mod name {
     pub(crate) const MANIFEST: &str = "manifest.cbor";
+    pub(crate) const PREPARED: &str = "prepared.cbor";
     pub(crate) const ACCEPT: &str = "accept.cbor";
     pub(crate) const RELEASE: &str = "release.cbor";
     pub(crate) const WORKTREE: &str = "worktree";
@@ -23,7 +24,7 @@ pub(crate) mod name {
 /// The ids of a record's root entries; all that the tree holds, so that equal values are equal trees.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RootTree {
-    /// Blob `manifest.cbor`.
+    /// Blob `manifest.cbor`; of a prepared handoff `prepared.cbor`.
     pub manifest: ObjectId,
     /// Blob `accept.cbor`.
     pub accept: Option<ObjectId>,
@@ -99,7 +100,22 @@ impl RootTree {
     ///
     /// Where a required entry is missing, or a known one has another mode than it must.
     pub fn parse(data: &[u8], kind: gix::hash::Kind) -> Result<Self, RootTreeError> {
-        let mut left = entries(data, kind)?;
+        Self::of_entries(entries(data, kind)?, name::MANIFEST)
+    }
+
+    /// Reads the entries of a prepared handoff's tree, which has `prepared.cbor` in place of the manifest.
+    ///
+    /// # Errors
+    ///
+    /// As [`RootTree::parse`].
+    pub fn parse_prepared(data: &[u8], kind: gix::hash::Kind) -> Result<Self, RootTreeError> {
+        Self::of_entries(entries(data, kind)?, name::PREPARED)
+    }
+
+    fn of_entries(
+        mut left: Vec<(BString, EntryMode, ObjectId)>,
+        document: &'static str,
+    ) -> Result<Self, RootTreeError> {
         let mut take = |name: &'static str, mode: EntryKind| {
             let Some(at) = left.iter().position(|(found, _, _)| found == name) else {
                 return Ok(None);
@@ -112,8 +128,7 @@ impl RootTree {
             }
         };
         let root = RootTree {
-            manifest: take(name::MANIFEST, EntryKind::Blob)?
-                .ok_or(RootTreeError::Missing(name::MANIFEST))?,
+            manifest: take(document, EntryKind::Blob)?.ok_or(RootTreeError::Missing(document))?,
             accept: take(name::ACCEPT, EntryKind::Blob)?,
             release: take(name::RELEASE, EntryKind::Blob)?,
             worktree: take(name::WORKTREE, EntryKind::Tree)?
@@ -135,10 +150,19 @@ impl RootTree {
 
     /// Writes the bytes of the tree object.
     pub fn to_bytes(&self) -> Vec<u8> {
+        self.bytes(name::MANIFEST)
+    }
+
+    /// Writes the bytes of the tree object of a prepared handoff.
+    pub fn to_prepared_bytes(&self) -> Vec<u8> {
+        self.bytes(name::PREPARED)
+    }
+
+    fn bytes(&self, document: &str) -> Vec<u8> {
         let blob = |name: &str, id| (BString::from(name), EntryMode::from(EntryKind::Blob), id);
         let tree = |name: &str, id| (BString::from(name), EntryMode::from(EntryKind::Tree), id);
         let mut entries = vec![
-            blob(name::MANIFEST, self.manifest),
+            blob(document, self.manifest),
             tree(name::WORKTREE, self.worktree),
             tree(name::INDEX, self.index),
         ];

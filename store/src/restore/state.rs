@@ -2,7 +2,10 @@
 
 use gix::ObjectId;
 
-use crate::{contract::Content, verify::VerifiedRecord};
+use crate::{
+    contract::Content,
+    verify::{VerifiedPrepared, VerifiedRecord},
+};
 
 /// A state that was verified; nothing else is restored.
 ///
@@ -20,6 +23,13 @@ pub struct Restorable<'a> {
     pub(crate) content: &'a Content,
 }
 
+impl Restorable<'_> {
+    /// Returns what is said of the state, with all captured lists in it.
+    pub fn content(&self) -> &Content {
+        self.content
+    }
+}
+
 impl<'a> From<&'a VerifiedRecord> for Restorable<'a> {
     fn from(record: &'a VerifiedRecord) -> Self {
         Restorable {
@@ -29,6 +39,19 @@ impl<'a> From<&'a VerifiedRecord> for Restorable<'a> {
             raw: record.root.raw,
             index: record.root.index,
             content: &record.whole().content,
+        }
+    }
+}
+
+impl<'a> From<&'a VerifiedPrepared> for Restorable<'a> {
+    fn from(prepared: &'a VerifiedPrepared) -> Self {
+        Restorable {
+            id: prepared.id,
+            name: format!("{}@prepared", prepared.document.value.scope),
+            worktree: prepared.root.worktree,
+            raw: prepared.root.raw,
+            index: prepared.root.index,
+            content: prepared.whole(),
         }
     }
 }

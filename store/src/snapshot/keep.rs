@@ -1,12 +1,22 @@
-//! The ref that keeps the objects of captures alive until a record holds them.
+//! The ref that keeps the objects of captures, and receipts, alive until a record holds them.
 //!
-//! `refs/handoff-local/keep/<worktree>` is a chain of commits; each says nothing but the trees of one capture.
+//! `refs/handoff-local/keep/<worktree>` is a chain of commits; each says nothing but the trees of one capture, and the
+//! receipts since the chain began.
 
-use gix::{ObjectId, objs::Kind, refs::FullName};
+use gix::{
+    ObjectId,
+    bstr::BString,
+    objs::{
+        Kind,
+        tree::{EntryKind, EntryMode},
+    },
+    refs::FullName,
+};
 
 use super::{Snapshot, SnapshotError, assembly::Trees};
 use crate::{
     new_objects::NewObjects,
+    record::SubTree,
     ref_store::{RefChange, RefError, RefUpdate},
     repository::Repository,
     timestamp::Timestamp,
@@ -15,10 +25,30 @@ use crate::{
 /// How often a chain that another process lengthens is tried.
 const ATTEMPTS: usize = 20;
 
+const RECEIPTS: &str = "receipts";
+const CLAIMS: &str = "claims";
+
 /// The chain of a worktree, as it was read.
-pub(super) struct Chain {
+pub(crate) struct Chain {
     name: FullName,
-    last: Option<ObjectId>,
+    last: Option<Link>,
+}
+
+/// A commit of a chain.
+#[derive(Clone, Copy)]
+struct Link {
+    commit: ObjectId,
+    tree: ObjectId,
+    receipts: Receipts,
+}
+
+/// The receipts that a link keeps: those of the links before, and its own.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(crate) struct Receipts {
+    /// Tree `receipts/`, as a record has it.
+    pub(crate) files: Option<ObjectId>,
+    /// Blob `claims`: which receipt was made for which claim.
+    pub(crate) claims: Option<ObjectId>,
 }
 
 /// Keeps the objects of a snapshot from being collected as garbage.
@@ -48,13 +78,27 @@ pub fn keep(repository: &Repository, snapshot: &Snapshot) -> Result<(), Snapshot
 }
 
 impl Chain {
-    pub(super) fn read(repository: &Repository) -> Result<Self, SnapshotError> {
+    pub(crate) fn read(repository: &Repository) -> Result<Self, SnapshotError> {
         let worktree = repository.worktree_name();
         let name = format!("refs/handoff-local/keep/{}", worktree.as_str());
         let name = FullName::try_from(name.as_str())
             .map_err(|_| RefError::Answer(name.as_str().into()))?;
         let last = repository.find_ref(&name)?;
-        Ok(Chain { name, last })
+        let last = last.map(|commit| Link::read(repository.gix(), commit));
+        Ok(Chain {
+            name,
+            last: last.transpose()?,
+        })
+    }
+
+    /// Returns the last commit.
+    pub(crate) fn last(&self) -> Option<ObjectId> {
+        self.last.map(|last| last.commit)
+    }
+
+    /// Returns the receipts that the last commit keeps.
+    pub(crate) fn receipts(&self) -> Receipts {
+        self.last.map(|last| last.receipts).unwrap_or_default()
     }
 
     /// Makes the commit that keeps trees; `None` where the last one of the chain keeps them already.
@@ -64,14 +108,45 @@ impl Chain {
         objects: &NewObjects,
         trees: &Trees,
     ) -> Result<Option<ObjectId>, SnapshotError> {
-        let tree = kept_tree(repo, objects, trees)?;
-        if let Some(last) = self.last
-            && tree_of(repo, last)? == tree
-        {
+        self.lengthen_with(repo, objects, trees, self.receipts())
+    }
+
+    fn lengthen_with(
+        &self,
+        repo: &gix::Repository,
+        objects: &NewObjects,
+        trees: &Trees,
+        receipts: Receipts,
+    ) -> Result<Option<ObjectId>, SnapshotError> {
+        let tree = kept_tree(repo, objects, trees, receipts)?;
+        if self.last.is_some_and(|last| last.tree == tree) {
             return Ok(None);
         }
-        let commit = commit(tree, self.last);
+        let commit = commit(tree, self.last());
         Ok(Some(objects.add(repo, Kind::Commit, &commit)?))
+    }
+
+    /// Makes the commit that keeps a snapshot and receipts, and moves the ref to it.
+    ///
+    /// # Errors
+    ///
+    /// [`RefError::Moved`] where another process was faster.
+    pub(crate) fn keep(
+        &self,
+        repository: &Repository,
+        objects: &NewObjects,
+        snapshot: &Snapshot,
+        receipts: Receipts,
+    ) -> Result<(), SnapshotError> {
+        let trees = Trees::from(snapshot);
+        let made = self.lengthen_with(repository.gix(), objects, &trees, receipts)?;
+        objects
+            .write_pack(repository)
+            .map_err(SnapshotError::from)?;
+        match made {
+            Some(commit) => Ok(self.advance(repository, commit)?),
+            None => Ok(()),
+        }
     }
 
     /// Moves the ref to a commit that lengthens the chain.
@@ -80,47 +155,119 @@ impl Chain {
         repository: &Repository,
         commit: ObjectId,
     ) -> Result<(), RefError> {
+        self.change(repository, RefChange::from_seen(self.last(), commit))
+    }
+
+    /// Takes the chain away, or begins it anew with nothing but some receipts.
+    ///
+    /// # Errors
+    ///
+    /// [`RefError::Moved`] where another process was faster.
+    pub(crate) fn cut(
+        &self,
+        repository: &Repository,
+        objects: &NewObjects,
+        left: Receipts,
+    ) -> Result<(), SnapshotError> {
+        let Some(last) = self.last else { return Ok(()) };
+        if left == Receipts::default() {
+            let change = RefChange::Delete { old: last.commit };
+            return Ok(self.change(repository, change)?);
+        }
+        let repo = repository.gix();
+        let mut entries = entries_of(repo, last.tree)?;
+        entries.retain(|(name, _, _)| name != RECEIPTS && name != CLAIMS);
+        entries.extend(left.entries());
+        let tree = objects.add(repo, Kind::Tree, &SubTree(entries).to_bytes())?;
+        let commit = objects.add(repo, Kind::Commit, &commit(tree, None))?;
+        objects
+            .write_pack(repository)
+            .map_err(SnapshotError::from)?;
+        Ok(self.advance(repository, commit)?)
+    }
+
+    fn change(&self, repository: &Repository, change: RefChange) -> Result<(), RefError> {
         repository.update_refs(&[RefUpdate {
             name: self.name.clone(),
-            change: RefChange::from_seen(self.last, commit),
+            change,
         }])
     }
 }
 
-/// Makes the tree that holds all trees of a snapshot.
+impl Link {
+    fn read(repo: &gix::Repository, commit: ObjectId) -> Result<Self, SnapshotError> {
+        let tree = tree_of(repo, commit)?;
+        let entries = entries_of(repo, tree)?;
+        let find = |wanted: &str| {
+            let mut entries = entries.iter();
+            entries.find_map(|(name, _, id)| (name == wanted).then_some(*id))
+        };
+        Ok(Link {
+            commit,
+            tree,
+            receipts: Receipts {
+                files: find(RECEIPTS),
+                claims: find(CLAIMS),
+            },
+        })
+    }
+}
+
+impl Receipts {
+    fn entries(self) -> impl Iterator<Item = (BString, EntryMode, ObjectId)> {
+        let files = self
+            .files
+            .map(|id| (RECEIPTS.into(), EntryKind::Tree.into(), id));
+        let claims = self
+            .claims
+            .map(|id| (CLAIMS.into(), EntryKind::Blob.into(), id));
+        files.into_iter().chain(claims)
+    }
+
+    /// Returns the receipts that a commit of a chain keeps.
+    pub(crate) fn of(repo: &gix::Repository, commit: ObjectId) -> Result<Self, SnapshotError> {
+        Ok(Link::read(repo, commit)?.receipts)
+    }
+}
+
+/// Makes the tree that holds all trees of a snapshot, and receipts.
 fn kept_tree(
     repo: &gix::Repository,
     objects: &NewObjects,
     trees: &Trees,
+    receipts: Receipts,
 ) -> Result<ObjectId, SnapshotError> {
-    let stages: Vec<(&str, Option<ObjectId>)> = ["1", "2", "3"]
+    let folder = |name: &str, id: ObjectId| (name.into(), EntryKind::Tree.into(), id);
+    let stages: Vec<_> = ["1", "2", "3"]
         .into_iter()
-        .zip(trees.conflicts.iter().copied().map(Some))
+        .zip(&trees.conflicts)
+        .map(|(name, id)| folder(name, *id))
         .collect();
-    let conflicts = match stages.as_slice() {
-        [] => None,
-        stages => Some(objects.add(repo, Kind::Tree, &folders(stages))?),
-    };
-    // Trees sort folders as if their names ended in a slash.
-    let parts = [
-        ("index-conflicts", conflicts),
-        ("index", Some(trees.index)),
-        ("raw", trees.raw),
-        ("worktree", Some(trees.worktree)),
+    let mut parts = vec![
+        folder("index", trees.index),
+        folder("worktree", trees.worktree),
     ];
-    Ok(objects.add(repo, Kind::Tree, &folders(&parts))?)
+    parts.extend(trees.raw.map(|raw| folder("raw", raw)));
+    if !stages.is_empty() {
+        let conflicts = objects.add(repo, Kind::Tree, &SubTree(stages).to_bytes())?;
+        parts.push(folder("index-conflicts", conflicts));
+    }
+    parts.extend(receipts.entries());
+    Ok(objects.add(repo, Kind::Tree, &SubTree(parts).to_bytes())?)
 }
 
-/// Encodes a tree of trees, given by name.
-fn folders(parts: &[(&str, Option<ObjectId>)]) -> Vec<u8> {
-    let mut tree = Vec::new();
-    for (name, id) in parts {
-        if let Some(id) = id {
-            tree.extend_from_slice(format!("40000 {name}\0").as_bytes());
-            tree.extend_from_slice(id.as_bytes());
-        }
-    }
-    tree
+fn entries_of(
+    repo: &gix::Repository,
+    tree: ObjectId,
+) -> Result<Vec<(BString, EntryMode, ObjectId)>, SnapshotError> {
+    let object = |source: super::error::Cause| SnapshotError::Object { id: tree, source };
+    let data = repo
+        .find_tree(tree)
+        .map_err(|error| object(error.into()))?
+        .detach()
+        .data;
+    let found = SubTree::parse(&data, repo.object_hash());
+    Ok(found.map_err(|error| object(error.into()))?.0)
 }
 
 fn commit(tree: ObjectId, parent: Option<ObjectId>) -> Vec<u8> {

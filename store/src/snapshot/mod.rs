@@ -15,7 +15,7 @@ mod encoding;
 mod error;
 mod ignore;
 mod index;
-mod keep;
+pub(crate) mod keep;
 pub(crate) mod lfs;
 mod limits;
 mod names;

@@ -15,7 +15,7 @@ use gix::{
 
 use super::Violation;
 use crate::{
-    contract::{Manifest, Untracked},
+    contract::{Content, Untracked},
     error_code::ErrorCode,
     snapshot::{changes::Changes, lfs},
 };
@@ -24,7 +24,7 @@ use crate::{
 type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 /// Recomputes what can be recomputed; the trees are sound and their objects there.
-pub(super) fn judge(objects: &gix::Repository, whole: &Manifest) -> Vec<Violation> {
+pub(super) fn judge(objects: &gix::Repository, whole: &Content) -> Vec<Violation> {
     let facts = Facts { objects, whole };
     let results = [
         facts.untracked(),
@@ -44,13 +44,13 @@ pub(super) fn judge(objects: &gix::Repository, whole: &Manifest) -> Vec<Violatio
 
 struct Facts<'a> {
     objects: &'a gix::Repository,
-    whole: &'a Manifest,
+    whole: &'a Content,
 }
 
 impl Facts<'_> {
     /// The untracked files are those of the worktree that the index has no entry for.
     fn untracked(&self) -> Result<Option<Violation>, Cause> {
-        let content = &self.whole.content;
+        let content = &self.whole;
         let origin = &content.repository;
         let mut known: HashSet<BString> = HashSet::new();
         for stage in &content.artifacts.conflicts {
@@ -86,14 +86,14 @@ impl Facts<'_> {
 
     /// The LFS pointers are those that are new in the worktree.
     fn pointers(&self) -> Result<Option<Violation>, Cause> {
-        let origin = &self.whole.content.repository;
+        let origin = &self.whole.repository;
         let head = match &origin.head {
             Some(head) => Some(self.objects.find_commit(head.id())?.tree_id()?.detach()),
             None => None,
         };
         let changes = Changes::between(self.objects, head, origin.worktree_tree.id())?;
         let found = lfs::pointers(self.objects, &changes)?;
-        let said = self.whole.content.worktree.lfs.inline();
+        let said = self.whole.worktree.lfs.inline();
         if found == said {
             return Ok(None);
         }
@@ -108,9 +108,9 @@ impl Facts<'_> {
 
     /// The commits of submodules are those of the worktree.
     fn submodules(&self) -> Result<Option<Violation>, Cause> {
-        let tree = self.whole.content.repository.worktree_tree.id();
+        let tree = self.whole.repository.worktree_tree.id();
         let tree = self.objects.find_tree(tree)?;
-        for submodule in self.whole.content.worktree.submodules.inline() {
+        for submodule in self.whole.worktree.submodules.inline() {
             let Some(commit) = submodule.commit else {
                 continue;
             };
@@ -129,7 +129,7 @@ impl Facts<'_> {
 
     /// The depth is that of the history between base and head, where all of it is here.
     fn depth(&self) -> Result<Option<Violation>, Cause> {
-        let origin = &self.whole.content.repository;
+        let origin = &self.whole.repository;
         let (Some(base), Some(head)) = (origin.base, origin.head) else {
             return Ok(None);
         };

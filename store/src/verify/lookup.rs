@@ -37,6 +37,20 @@ impl<'a> Lookup<'a> {
     }
 
     pub(super) fn at(&mut self, path: &BStr) -> Result<Standing, Violation> {
+        self.find(path).map(|(standing, _)| standing)
+    }
+
+    /// Returns the blob of the file or link at a path, if there is one.
+    pub(super) fn file(&mut self, path: &BStr) -> Result<Option<ObjectId>, Violation> {
+        let (standing, id) = self.find(path)?;
+        let is_blob = |id: &ObjectId| {
+            let header = self.objects.find_header(*id);
+            header.is_ok_and(|header| header.kind() == gix::objs::Kind::Blob)
+        };
+        Ok(id.filter(|id| standing == Standing::File && is_blob(id)))
+    }
+
+    fn find(&mut self, path: &BStr) -> Result<(Standing, Option<ObjectId>), Violation> {
         let mut tree = self.root;
         let mut names = path.split(|b| *b == b'/').peekable();
         while let Some(name) = names.next() {
@@ -49,13 +63,13 @@ impl<'a> Lookup<'a> {
                 place.insert(named.collect());
             }
             match (self.read[&tree].get(name.as_bstr()), names.peek()) {
-                (None, _) => return Ok(Standing::Nothing),
+                (None, _) => return Ok((Standing::Nothing, None)),
                 (Some((true, id)), _) => tree = *id,
-                (Some((false, _)), None) => return Ok(Standing::File),
-                (Some((false, _)), Some(_)) => return Ok(Standing::BelowFile),
+                (Some((false, id)), None) => return Ok((Standing::File, Some(*id))),
+                (Some((false, _)), Some(_)) => return Ok((Standing::BelowFile, None)),
             }
         }
-        Ok(Standing::Folder)
+        Ok((Standing::Folder, None))
     }
 }
 

@@ -4,18 +4,23 @@
 //! [`VerifiedRecord`], and what writes to disk takes nothing else.
 
 mod captured;
+pub mod evidence;
 mod lookup;
 pub(crate) mod parts;
 pub mod paths;
+mod prepared;
 mod record;
+mod state;
 mod trees;
 
 use std::ops::Deref;
 
 use gix::ObjectId;
 
+pub use parts::{Files, files_of, receipts_of};
+pub use prepared::{PreparedVerification, VerifiedPrepared, prepared};
 pub use trees::Depth;
-pub(crate) use trees::MAX_PATHS;
+pub(crate) use trees::{MAX_PATHS, entries};
 
 use crate::{
     contract::{Manifest, check},

@@ -10,11 +10,11 @@ use gix::{
 
 use super::Violation;
 use crate::{
-    contract::{Manifest, check, lists::ListBlobs},
+    contract::{Content, Receipt, check, codec, lists::ListBlobs},
     digest::Digest,
     entry_id::EntryId,
     error_code::ErrorCode,
-    record::{SubTree, read_object},
+    record::{Record, RootTree, SubTree, read_object},
 };
 
 /// Largest tree of receipts, lists or attachments, in bytes.
@@ -103,7 +103,7 @@ pub(crate) fn lists(
 /// Sees that `receipts/` holds exactly the receipts that the manifest refers to, and that they say the same.
 pub(crate) fn receipts(
     objects: &gix::Repository,
-    whole: &Manifest,
+    whole: &Content,
     tree: Option<ObjectId>,
 ) -> Vec<Violation> {
     match read_receipts(objects, whole, tree) {
@@ -117,7 +117,7 @@ pub(crate) fn receipts(
 
 fn read_receipts(
     objects: &gix::Repository,
-    whole: &Manifest,
+    whole: &Content,
     tree: Option<ObjectId>,
 ) -> Result<BTreeMap<EntryId, Vec<u8>>, Violation> {
     let mut blobs = BTreeMap::new();
@@ -126,7 +126,6 @@ fn read_receipts(
         bytes_left: MAX_DOCUMENTS_BYTES,
     };
     let named: BTreeSet<&EntryId> = whole
-        .content
         .receipts
         .inline()
         .iter()
@@ -148,10 +147,63 @@ fn read_receipts(
     Ok(blobs)
 }
 
+/// Reads the receipts of a record that was verified.
+///
+/// # Errors
+///
+/// Where one cannot be read.
+pub fn receipts_of(
+    objects: &gix::Repository,
+    record: &Record,
+) -> Result<Vec<(Vec<u8>, Receipt)>, Violation> {
+    let mut allowance = Allowance {
+        objects,
+        bytes_left: MAX_DOCUMENTS_BYTES,
+    };
+    let mut found = Vec::new();
+    for (name, _, id) in files(objects, record.root.receipts, "receipts")? {
+        let artifact = format!("receipts/{name}");
+        let bytes = allowance.read(id, &artifact)?;
+        let receipt = codec::decode(&bytes)
+            .map_err(|error| Violation::new(error.code(), artifact, error.to_string()))?;
+        found.push((bytes, receipt));
+    }
+    Ok(found)
+}
+
+/// The receipts and the attachments of a state by name, as their bytes.
+pub type Files = (Vec<(String, Vec<u8>)>, Vec<(String, Vec<u8>)>);
+
+/// Reads the receipts, by id, and the attachments of a state that was verified.
+///
+/// # Errors
+///
+/// Where one cannot be read.
+pub fn files_of(objects: &gix::Repository, root: &RootTree) -> Result<Files, Violation> {
+    let read = |tree, folder: &str, most, suffix: &str| -> Result<Vec<_>, Violation> {
+        let mut allowance = Allowance {
+            objects,
+            bytes_left: most,
+        };
+        let mut found = Vec::new();
+        for (name, _, id) in files(objects, tree, folder)? {
+            let bytes = allowance.read(id, &format!("{folder}/{name}"))?;
+            let name = name.to_string();
+            let stem = name.strip_suffix(suffix).unwrap_or(&name);
+            found.push((stem.to_owned(), bytes));
+        }
+        Ok(found)
+    };
+    Ok((
+        read(root.receipts, "receipts", MAX_DOCUMENTS_BYTES, ".cbor")?,
+        read(root.attachments, "attachments", MAX_ATTACHMENTS_BYTES, "")?,
+    ))
+}
+
 /// Sees that `attachments/` holds exactly the files that the manifest names, with their digests and sizes.
 pub(crate) fn attachments(
     objects: &gix::Repository,
-    manifest: &Manifest,
+    content: &Content,
     tree: Option<ObjectId>,
 ) -> Result<(), Violation> {
     let mut left = files(objects, tree, "attachments")?;
@@ -159,7 +211,7 @@ pub(crate) fn attachments(
         objects,
         bytes_left: MAX_ATTACHMENTS_BYTES,
     };
-    for attachment in &manifest.content.artifacts.attachments {
+    for attachment in &content.artifacts.attachments {
         let artifact = format!("attachments/{}", attachment.name);
         let at = left
             .iter()

@@ -2,12 +2,7 @@
 
 use gix::ObjectId;
 
-use super::{
-    Check, Depth, Verification, VerifiedRecord, Violation, captured,
-    lookup::{self, Lookup},
-    parts, paths,
-    trees::TreeWalk,
-};
+use super::{Check, Depth, Verification, VerifiedRecord, Violation, parts, state::State};
 use crate::{
     contract::{
         Manifest, check,
@@ -16,19 +11,14 @@ use crate::{
     },
     error_code::ErrorCode,
     oid::Oid,
-    record::{Record, RecordKind, SubTree, read_object},
+    record::{Record, RecordKind},
     scope::ScopeName,
 };
-
-/// Largest tree of conflict stages, in bytes.
-const MAX_STAGES_BYTES: u64 = 4096;
 
 /// What the checks of one record share.
 struct Judgement<'a> {
     objects: &'a gix::Repository,
     record: &'a Record,
-    before: Option<&'a VerifiedRecord>,
-    depth: Depth,
 }
 
 pub(super) fn verify(
@@ -60,8 +50,6 @@ pub(super) fn verify(
     let judgement = Judgement {
         objects,
         record: &record,
-        before,
-        depth,
     };
     add("scope", one(judgement.scope(scope)));
     add("documents", one(judgement.documents()));
@@ -79,40 +67,14 @@ pub(super) fn verify(
             None
         }
     };
-    if let Some(whole) = &whole {
-        add(
-            "receipts",
-            parts::receipts(objects, whole, record.root.receipts),
-        );
-    }
-    add(
-        "attachments",
-        one(parts::attachments(
-            objects,
-            &record.manifest.value,
-            record.root.attachments,
-        )),
-    );
-    let stages = judgement.stages();
-    add(
-        "trees",
-        one(stages
-            .as_ref()
-            .map(|_| ())
-            .map_err(Clone::clone)
-            .and_then(|()| judgement.trees())),
-    );
-    if let (Ok(stages), Some(whole)) = (stages, &whole) {
-        add("paths", one(judgement.paths(&stages, whole)));
-    }
-    if depth == Depth::Objects
-        && let Some(whole) = &whole
-        && checks.iter().all(|check| check.violations.is_empty())
-    {
-        let violations = captured::judge(objects, whole);
-        let name = "captured";
-        checks.push(Check { name, violations });
-    }
+    let state = State {
+        objects,
+        root: &record.root,
+        content: &record.manifest.value.content,
+        before: before.map(|before| &before.root),
+        depth,
+    };
+    state.check(whole.as_ref().map(|whole| &whole.content), add);
     let sound = checks.iter().all(|check| check.violations.is_empty());
     let record = whole
         .filter(|_| sound)
@@ -299,110 +261,5 @@ impl Judgement<'_> {
             ));
         }
         found
-    }
-
-    /// The trees of the conflict stages, 1 to 3.
-    fn stages(&self) -> Result<Vec<ObjectId>, Violation> {
-        let Some(tree) = self.record.root.conflicts else {
-            return Ok(Vec::new());
-        };
-        let data = read_object(self.objects, tree, gix::objs::Kind::Tree, MAX_STAGES_BYTES)
-            .map_err(|error| Violation::from_record_error(&error, "index-conflicts"))?;
-        let found = SubTree::parse(&data, self.objects.object_hash()).ok();
-        let stages = found.filter(|found| {
-            found.0.len() == 3
-                && found
-                    .0
-                    .iter()
-                    .zip(1..)
-                    .all(|((name, mode, _), n)| *name == n.to_string() && mode.is_tree())
-        });
-        let detail = "it must hold the trees 1, 2 and 3";
-        let stages = stages.ok_or_else(|| {
-            Violation::new(ErrorCode::MalformedManifest, "index-conflicts", detail)
-        })?;
-        Ok(stages.0.into_iter().map(|(_, _, id)| id).collect())
-    }
-
-    /// The trees are those that the manifest names.
-    fn trees(&self) -> Result<(), Violation> {
-        let (root, content) = (&self.record.root, &self.manifest().content);
-        let same = |name: &str, found: Option<ObjectId>, named: Option<Oid>| {
-            let named = named.map(|oid| oid.id());
-            if found == named {
-                return Ok(());
-            }
-            let shown =
-                |id: Option<ObjectId>| id.map_or_else(|| "none".to_owned(), |id| id.to_string());
-            let detail = format!(
-                "the tree is {}, the manifest names {}",
-                shown(found),
-                shown(named)
-            );
-            Err(Violation::new(ErrorCode::TreeMismatch, name, detail))
-        };
-        same(
-            "worktree",
-            Some(root.worktree),
-            Some(content.repository.worktree_tree),
-        )?;
-        same(
-            "index",
-            Some(root.index),
-            Some(content.repository.index_tree),
-        )?;
-        same("raw", root.raw, content.artifacts.raw)?;
-        let named: Vec<ObjectId> = content.artifacts.conflicts.iter().map(Oid::id).collect();
-        if self.stages()? != named {
-            let detail = "the trees of the conflict stages are not those that the manifest names";
-            return Err(Violation::new(
-                ErrorCode::TreeMismatch,
-                "index-conflicts",
-                detail,
-            ));
-        }
-        Ok(())
-    }
-
-    /// Every path of the trees and of the manifest may be written to disk.
-    fn paths(&self, stages: &[ObjectId], whole: &Manifest) -> Result<(), Violation> {
-        if self.depth == Depth::Documents {
-            return Ok(());
-        }
-        let root = &self.record.root;
-        let before = self.before.map(|before| &before.root);
-        let mut walk = TreeWalk::new(self.objects, self.depth);
-        walk.judge_worktree(root.worktree, before.map(|root| root.worktree))?;
-        walk.judge(root.index, before.map(|root| root.index))?;
-        let mut index = Lookup::new(self.objects, root.index);
-        for stage in stages {
-            walk.judge(*stage, None)?;
-            walk.judge_stage(*stage, &mut index)?;
-        }
-        if let Some(raw) = root.raw {
-            walk.judge(raw, before.and_then(|root| root.raw))?;
-            walk.judge_raw(raw, root.worktree)?;
-        }
-        let worktree = &whole.content.worktree;
-        let directories = worktree.empty_directories.inline();
-        let listed = directories
-            .iter()
-            .chain(
-                worktree
-                    .intent_to_add
-                    .inline()
-                    .iter()
-                    .map(|entry| &entry.path),
-            )
-            .chain(worktree.flags.inline().iter().map(|entry| &entry.path))
-            .chain(worktree.submodules.inline().iter().map(|entry| &entry.path))
-            .chain(worktree.lfs.inline().iter().map(|entry| &entry.path));
-        for path in listed {
-            paths::path(path, false).map_err(|error| {
-                Violation::new(ErrorCode::UnsafePath, path.to_string(), error.to_string())
-            })?;
-        }
-        lookup::judge_intents(&mut index, worktree.intent_to_add.inline())?;
-        lookup::judge_directories(&mut Lookup::new(self.objects, root.worktree), directories)
     }
 }

@@ -330,7 +330,7 @@ impl<'a> TreeWalk<'a> {
 }
 
 /// Reads the entries of a tree, which must be well-formed; `place` is its path, for the message.
-pub(super) fn entries(
+pub(crate) fn entries(
     objects: &gix::Repository,
     tree: ObjectId,
     place: &BString,

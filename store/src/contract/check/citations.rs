@@ -3,48 +3,78 @@
 use std::collections::BTreeSet;
 
 use super::{
-    super::{Citation, Content, Evidence, EvidenceKind},
+    super::{Citation, CitationError, Content, Evidence, EvidenceKind},
     Findings,
     repository::credentials_in,
 };
 use crate::{entry_id::EntryId, error_code::ErrorCode};
 
-pub(super) fn check(content: &Content, found: &mut Findings) {
-    let targets = Targets::of(content);
-    let mut check = |field: String, citations: &[Citation]| {
+/// Returns every citation of a content with its field path, and what entries of `evidence` refer to as if they cited
+/// it.
+pub fn citations(content: &Content) -> Vec<(String, Citation)> {
+    let mut found = Vec::new();
+    let mut add = |field: String, citations: &[Citation]| {
         for (at, citation) in citations.iter().enumerate() {
-            targets.judge(&format!("content.{field}[{at}]"), citation, found);
+            found.push((format!("content.{field}[{at}]"), citation.clone()));
         }
     };
     for (at, statement) in content.state.iter().enumerate() {
-        check(format!("state[{at}].citations"), &statement.citations);
+        add(format!("state[{at}].citations"), &statement.citations);
     }
     if let Some(next) = &content.next {
-        check("next.citations".into(), &next.citations);
+        add("next.citations".into(), &next.citations);
     }
     for (at, decision) in content.decisions.iter().enumerate() {
-        check(format!("decisions[{at}].citations"), &decision.citations);
+        add(format!("decisions[{at}].citations"), &decision.citations);
     }
     for (at, assumption) in content.assumptions.iter().enumerate() {
-        check(
+        add(
             format!("assumptions[{at}].citations"),
             &assumption.citations,
         );
     }
     for (at, attempt) in content.attempts.iter().enumerate() {
-        check(format!("attempts[{at}].citations"), &attempt.citations);
+        add(format!("attempts[{at}].citations"), &attempt.citations);
     }
     for (at, failure) in content.known_failures.iter().enumerate() {
-        check(format!("knownFailures[{at}].citations"), &failure.citations);
+        add(format!("knownFailures[{at}].citations"), &failure.citations);
     }
     for (at, lifted) in content.lifted.iter().enumerate() {
-        check(format!("lifted[{at}].citations"), &lifted.citations);
+        add(format!("lifted[{at}].citations"), &lifted.citations);
     }
     for (at, omission) in content.omissions.inline().iter().enumerate() {
-        check(
-            format!("omissions[{at}].citation"),
-            omission.citation.as_slice(),
-        );
+        if let Some(citation) = &omission.citation {
+            found.push((
+                format!("content.omissions[{at}].citation"),
+                citation.clone(),
+            ));
+        }
+    }
+    for (at, evidence) in content.evidence.iter().enumerate() {
+        if let Some(Ok(citation)) = target(evidence) {
+            found.push((format!("content.evidence[{at}].ref"), citation));
+        }
+    }
+    found
+}
+
+/// Returns what an entry of `evidence` refers to: the text after `<kind>/` of a citation of that kind.
+fn target(evidence: &Evidence) -> Option<Result<Citation, CitationError>> {
+    let kind = match evidence.kind {
+        EvidenceKind::Receipt
+        | EvidenceKind::Commit
+        | EvidenceKind::File
+        | EvidenceKind::Checkpoint
+        | EvidenceKind::Url => evidence.kind,
+        EvidenceKind::Bundle | EvidenceKind::External => return None,
+    };
+    Some(format!("{kind}/{}", evidence.reference).parse())
+}
+
+pub(super) fn check(content: &Content, found: &mut Findings) {
+    let targets = Targets::of(content);
+    for (field, citation) in citations(content) {
+        targets.judge(&field, &citation, found);
     }
     targets.references(content, found);
 }
@@ -146,27 +176,13 @@ impl<'a> Targets<'a> {
             }
         }
         for (at, evidence) in content.evidence.iter().enumerate() {
-            self.evidence(&format!("content.evidence[{at}].ref"), evidence, found);
-        }
-    }
-
-    /// Judges what an entry of `evidence` refers to: the text after `<kind>/` of a citation of that kind.
-    fn evidence(&self, field: &str, evidence: &Evidence, found: &mut Findings) {
-        let kind = match evidence.kind {
-            EvidenceKind::Receipt => "receipt",
-            EvidenceKind::Commit => "commit",
-            EvidenceKind::File => "file",
-            EvidenceKind::Checkpoint => "checkpoint",
-            EvidenceKind::Url => "url",
-            EvidenceKind::Bundle | EvidenceKind::External => return,
-        };
-        match format!("{kind}/{}", evidence.reference).parse() {
-            Ok(citation) => self.judge(field, &citation, found),
-            Err(_) => found.add(
-                ErrorCode::BadCitation,
-                field,
-                format!("`{}` names no {kind}", evidence.reference),
-            ),
+            if let Some(Err(_)) = target(evidence) {
+                found.add(
+                    ErrorCode::BadCitation,
+                    format!("content.evidence[{at}].ref"),
+                    format!("`{}` names no {}", evidence.reference, evidence.kind),
+                );
+            }
         }
     }
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::{
     super::{
-        Accept, Blocker, ClaimState, Conclusion, Manifest, PathLease, Receipt, ReceiptReference,
-        Release, codec,
+        Accept, Blocker, ClaimState, Conclusion, Content, Manifest, PathLease, Receipt,
+        ReceiptReference, Release, codec,
     },
     Findings, Violation, entries,
 };
@@ -208,12 +208,12 @@ pub fn receipt(receipt: &Receipt, reference: &ReceiptReference) -> Vec<Violation
     found.0
 }
 
-/// Checks the receipts of a checkpoint, bytes by id, against a manifest that holds all of its lists.
+/// Checks the receipts beside a content that holds all of its lists, bytes by id.
 ///
 /// An evidenced claim needs a receipt whose command changed no captured path.
-pub fn receipts(whole: &Manifest, blobs: &BTreeMap<EntryId, Vec<u8>>) -> Vec<Violation> {
+pub fn receipts(whole: &Content, blobs: &BTreeMap<EntryId, Vec<u8>>) -> Vec<Violation> {
     let mut found = Findings::default();
-    let references = whole.content.receipts.inline();
+    let references = whole.receipts.inline();
     for reference in references {
         let field = format!("receipts/{}.cbor", reference.id);
         let Some(bytes) = blobs.get(&reference.id) else {
@@ -247,8 +247,8 @@ pub fn receipts(whole: &Manifest, blobs: &BTreeMap<EntryId, Vec<u8>>) -> Vec<Vio
 }
 
 /// Finds claims said to be evidenced by a receipt whose command changed the worktree.
-fn covers_nothing(whole: &Manifest, id: &EntryId, found: &mut Findings) {
-    for (at, claim) in whole.content.claims.iter().enumerate() {
+fn covers_nothing(whole: &Content, id: &EntryId, found: &mut Findings) {
+    for (at, claim) in whole.claims.iter().enumerate() {
         if claim.state == ClaimState::Evidenced && claim.receipt.as_ref() == Some(id) {
             found.add(
                 ErrorCode::UnevidencedClaim,

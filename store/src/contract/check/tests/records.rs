@@ -166,7 +166,7 @@ fn judged_receipt(change: impl FnOnce(&mut crate::contract::Receipt)) -> Vec<(Co
     let mut references = manifest.content.receipts.inline().to_vec();
     references[0].digest = Digest::of(&bytes);
     manifest.content.receipts = references.into();
-    let violations = receipts(&manifest, &[(id("R1"), bytes)].into());
+    let violations = receipts(&manifest.content, &[(id("R1"), bytes)].into());
     violations.into_iter().map(|v| (v.code, v.field)).collect()
 }
 
@@ -206,7 +206,7 @@ fn receipts_are_there_unchanged_and_no_others() {
     let (manifest, receipt) = with_a_receipt();
     let bytes = codec::encode(&receipt);
     let judge = |blobs: &[(EntryId, Vec<u8>)]| {
-        let violations = receipts(&manifest, &blobs.iter().cloned().collect());
+        let violations = receipts(&manifest.content, &blobs.iter().cloned().collect());
         violations
             .into_iter()
             .map(|v| (v.code, v.field))
