@@ -3,39 +3,35 @@
 use std::{collections::BTreeSet, ffi::OsString};
 
 use gix::ObjectId;
+use hooks::reader::ScopeView;
 use store::{
-    contract::{Manifest, ManifestSchema, Previous, Producer, codec, lists},
     digest::Digest,
+    draft::Draft,
     error_code::ErrorCode,
-    generation::Generation,
-    line,
+    evidence, line,
     lineage::Lineage,
     oid::Oid,
-    record::{self, NewCheckpoint, Record},
+    record::{self, NewCheckpoint},
     ref_store::Head,
     repo_path::RepoPath,
     repository::Repository,
     restore::{CaptureError, Captured},
     scope::ScopeName,
     snapshot::{self, CaptureOptions, Snapshot},
-    timestamp::Timestamp,
     verify::VerifiedRecord,
 };
 
 use crate::{
-    actor::Actor, content, context::Context, error::CommandError, omitted, safety, scopes::Scopes,
+    actor::Actor,
+    authoring::{self, Author, Handoff},
+    content::Parts,
+    context::Context,
+    draft_file,
+    error::CommandError,
+    omitted, safety,
+    scopes::Scopes,
     writer::Writer,
 };
-
-/// What to freeze, and where.
-pub(crate) struct Save<'a> {
-    pub(crate) context: &'a Context,
-    pub(crate) repository: &'a Repository,
-    pub(crate) scope: &'a ScopeName,
-    pub(crate) objective: String,
-    pub(crate) producer: Producer,
-    pub(crate) options: CaptureOptions,
-}
 
 /// A checkpoint that holds the worktree as it was.
 pub(crate) struct Saved {
@@ -49,93 +45,108 @@ pub(crate) struct Saved {
     pub(crate) before: Option<ObjectId>,
 }
 
-impl Save<'_> {
-    /// Captures the worktree and appends it, unless the current generation says the same.
-    pub(crate) fn run(self, scopes: &Scopes<'_>) -> Result<Saved, CommandError> {
-        let head = self.repository.head()?;
-        refuse_records(self.repository, &head)?;
-        let snapshot = snapshot::capture(self.repository, &self.options)?;
-        let view = scopes.view_if_any(self.scope)?;
-        let before = view.as_ref().map(|view| &*view.tip);
-        let manifest = self.manifest(&snapshot, before)?;
-        let content_digest = content_digest(&manifest);
-        if let Some(view) = &view
-            && content_digest == self::content_digest(&view.tip.manifest.value)
-        {
-            let (record, local) = (view.tip.clone(), view.local);
-            return Ok(Saved {
-                before: Some(record.id),
-                record,
-                created: false,
-                content_digest,
-                local_before: local,
-            });
-        }
-        let checkpoint = NewCheckpoint {
-            manifest,
-            before: before.map(|before| before.id),
-            receipts: &[],
-            attachments: &[],
-        };
-        let composed = checkpoint.compose(self.repository)?;
+impl Saved {
+    /// Returns the current generation where it says the same as a content already.
+    pub(crate) fn already(view: Option<&ScopeView>, content_digest: Digest) -> Option<Self> {
+        let view = view?;
+        let current = authoring::content_digest(&view.tip.whole().content);
+        (current == content_digest).then(|| Saved {
+            before: Some(view.tip.id),
+            record: view.tip.clone(),
+            created: false,
+            content_digest,
+            local_before: view.local,
+        })
+    }
+
+    /// Appends a checkpoint to a scope, judged first.
+    ///
+    /// # Errors
+    ///
+    /// The first rejection; `CAS_CONFLICT` where another writer was faster.
+    pub(crate) fn append(
+        repository: &Repository,
+        view: Option<&ScopeView>,
+        checkpoint: NewCheckpoint<'_>,
+    ) -> Result<Self, CommandError> {
+        let scope = checkpoint.manifest.scope.clone();
+        let content_digest = authoring::content_digest(&checkpoint.manifest.content);
+        let composed = checkpoint.compose(repository)?;
         let writer = Writer {
-            repository: self.repository,
-            scope: self.scope,
+            repository,
+            scope: &scope,
         };
-        let record = writer.append(view.as_ref(), composed)?;
+        let record = writer.append(view, composed)?;
         Ok(Saved {
             record,
             created: true,
             content_digest,
-            local_before: view.as_ref().and_then(|view| view.local),
+            local_before: view.and_then(|view| view.local),
             before: view.map(|view| view.tip.id),
         })
     }
+}
 
-    fn manifest(
-        &self,
-        snapshot: &Snapshot,
-        before: Option<&Record>,
-    ) -> Result<Manifest, CommandError> {
-        let origin = before.map(|before| &before.manifest.value.content.repository);
-        let lineage = Lineage::find(self.repository, &snapshot.head, origin)?;
-        let generation = match before {
-            None => Generation::FIRST,
-            Some(before) => before.generation().next().ok_or_else(|| {
-                CommandError::new(
-                    ErrorCode::GenerationGap,
-                    format!("scope `{}` is full", self.scope),
-                )
-            })?,
-        };
-        let previous = before.map(|before| Previous {
-            checkpoint: before.manifest.digest,
-            accept: before.accept.as_ref().map(|accept| accept.digest),
-            release: before.release.as_ref().map(|release| release.digest),
-        });
-        let now = self.context.now()?;
-        Ok(Manifest {
-            schema: ManifestSchema::V1,
-            scope: self.scope.clone(),
-            generation,
-            previous,
-            created_at: before.map_or(now, |before| Timestamp::max(now, before.at())),
-            producer: self.producer.clone(),
-            content: content::of_save(self.objective.clone(), snapshot, &lineage, before),
-            observed: content::observed(snapshot, &lineage),
-        })
+/// Captures the worktree and appends it to the scope, unless the current generation says the same.
+///
+/// # Errors
+///
+/// All that is wrong with what would be handed over, at once.
+pub(crate) fn save(
+    author: &Author<'_>,
+    scopes: &Scopes<'_>,
+) -> Result<(Saved, Handoff), CommandError> {
+    let mut handoff = author.capture(scopes)?;
+    if handoff.is_read() {
+        let digest = authoring::content_digest(&handoff.content);
+        if let Some(saved) = Saved::already(handoff.view.as_ref(), digest) {
+            return Ok((saved, handoff));
+        }
+    }
+    author.judge(&mut handoff)?;
+    let view = handoff.view.as_ref();
+    let before = view.map(|view| &*view.tip);
+    let content = handoff.content.clone();
+    let checkpoint = NewCheckpoint {
+        manifest: author.manifest(content, &handoff.snapshot, &handoff.lineage, before)?,
+        before: before.map(|before| before.id),
+        receipts: &handoff.receipts,
+        attachments: &handoff.attachments,
+    };
+    let saved = Saved::append(author.repository, view, checkpoint)?;
+    let draft = handoff.draft().map(|(_, digest)| *digest);
+    let at = At {
+        draft,
+        kept: handoff.kept.tip,
+    };
+    at.settle(author.repository, author.scope);
+    Ok((saved, handoff))
+}
+
+/// What a checkpoint was made of, and what is done with it once it is written.
+#[derive(PartialEq, Eq)]
+pub(crate) struct At {
+    /// Digest of the draft.
+    pub(crate) draft: Option<Digest>,
+    /// Where the chain stood that keeps receipts.
+    pub(crate) kept: Option<ObjectId>,
+}
+
+impl At {
+    /// Lets go of what the checkpoint says now: the draft, and the receipts that were kept for it.
+    pub(crate) fn settle(&self, repository: &Repository, scope: &ScopeName) {
+        if let Some(digest) = self.draft {
+            draft_file::put_aside(repository, scope, digest);
+        }
+        if let Some(kept) = self.kept {
+            // What stays is told of once more; the checkpoint is written.
+            let _ = evidence::cut(repository, kept);
+        }
     }
 }
 
-/// Returns the digest of the content alone, as it stands in the manifest.
-pub(crate) fn content_digest(manifest: &Manifest) -> Digest {
-    let mut content = manifest.content.clone();
-    lists::move_out_of_content(&mut content);
-    Digest::of(&codec::encode(&content))
-}
-
 /// Records are never built upon: the code history of a checkpoint would be a line of records.
-fn refuse_records(repository: &Repository, head: &Head) -> Result<(), CommandError> {
+pub(crate) fn refuse_records(repository: &Repository, head: &Head) -> Result<(), CommandError> {
     let Some(commit) = head.commit else {
         return Ok(());
     };
@@ -287,15 +298,32 @@ fn write_safety(
 ) -> Result<u64, CommandError> {
     let scope = ScopeName::from_task_id("safety");
     let actor = Actor::find(context, repository, None)?;
-    let save = Save {
+    let lineage = Lineage::find(repository, &snapshot.head, None)?;
+    let author = Author {
         context,
         repository,
         scope: &scope,
-        objective: "what a restore in place replaced".into(),
         producer: actor.producer(),
         options: CaptureOptions::default(),
+        draft: None,
+        objective: None,
+        fallback: String::new(),
+        attach: Vec::new(),
     };
-    let manifest = save.manifest(snapshot, None)?;
+    let content = Parts {
+        draft: Draft {
+            objective: Some("what a restore in place replaced".into()),
+            ..Draft::default()
+        },
+        snapshot,
+        lineage: &lineage,
+        before: None,
+        receipts: Vec::new(),
+        attempts: Vec::new(),
+        attachments: Vec::new(),
+    }
+    .content();
+    let manifest = author.manifest(content, snapshot, &lineage, None)?;
     let checkpoint = NewCheckpoint {
         manifest,
         before: None,

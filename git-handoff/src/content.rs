@@ -1,10 +1,11 @@
-//! The content of a checkpoint that is saved without a draft.
+//! The content of a checkpoint: what was captured, and what its author says.
 
 use store::{
     contract::{
-        Artifacts, Citation, Content, Disposition, Observed, Repository as Origin, Statement,
-        Worktree,
+        Artifacts, Attachment, Blocker, Citation, Content, Disposition, Observed, Omission,
+        ReceiptReference, Repository as Origin, Statement, Worktree, lists::CapturedEntry as _,
     },
+    draft::Draft,
     lineage::Lineage,
     record::Record,
     snapshot::Snapshot,
@@ -12,86 +13,162 @@ use store::{
 
 use crate::ui::count;
 
-/// Puts together what a save says: what was captured, and as little of the author's as can be.
-///
-/// Limits that only become narrower are carried over from the generation before.
-pub(crate) fn of_save(
-    objective: String,
-    snapshot: &Snapshot,
-    lineage: &Lineage,
-    before: Option<&Record>,
-) -> Content {
-    let old = before.map(|before| &before.manifest.value.content);
-    let leases = before.map(|before| match &before.accept {
-        Some(accept) => accept.value.leases.clone(),
-        None => before.manifest.value.content.leases.clone(),
-    });
+/// What a content is put together from.
+pub(crate) struct Parts<'a> {
+    /// What the author says; empty where nothing is said.
+    pub(crate) draft: Draft,
+    pub(crate) snapshot: &'a Snapshot,
+    pub(crate) lineage: &'a Lineage,
+    /// The record that it follows: limits that only become narrower are those of the generation before.
+    pub(crate) before: Option<&'a Record>,
+    pub(crate) receipts: Vec<ReceiptReference>,
+    /// Attempts that nobody wrote down: receipts that failed.
+    pub(crate) attempts: Vec<Statement>,
+    pub(crate) attachments: Vec<Attachment>,
+}
+
+impl Parts<'_> {
+    /// Puts the content together; where nothing is said, it says as little as can be.
+    pub(crate) fn content(self) -> Content {
+        let Parts {
+            draft,
+            snapshot,
+            lineage,
+            before,
+            ..
+        } = self;
+        let old = before.map(|before| &before.manifest.value.content);
+        let leases = before.and_then(|before| match &before.accept {
+            Some(accept) => accept.value.leases.clone(),
+            None => before.manifest.value.content.leases.clone(),
+        });
+        let omissions: Vec<Omission> = [&snapshot.omissions[..], &draft.omissions].concat();
+        let blockers: Vec<Blocker> = [&snapshot.blockers[..], &draft.blockers].concat();
+        let disposition = draft.disposition.unwrap_or(match blockers.as_slice() {
+            [] => Disposition::Continuable,
+            _ => Disposition::Blocked,
+        });
+        let state = match draft.state.as_slice() {
+            [] => vec![captured(snapshot)],
+            _ => draft.state,
+        };
+        let task_id = draft.task_id.flatten();
+        Content {
+            // A scope keeps its task, whether it is said again or not.
+            task_id: task_id.or_else(|| old.and_then(|old| old.task_id.clone())),
+            objective: draft.objective.unwrap_or_default(),
+            disposition,
+            state,
+            next: draft.next,
+            forbidden: draft
+                .forbidden
+                .or_else(|| old.map(|old| old.forbidden.clone()))
+                .unwrap_or_default(),
+            claims: draft.claims,
+            decisions: draft.decisions,
+            assumptions: draft.assumptions,
+            effects: draft.effects,
+            attempts: [draft.attempts, self.attempts].concat(),
+            unexecuted: draft.unexecuted,
+            known_failures: draft.known_failures,
+            untested: draft.untested,
+            verification: draft.verification,
+            changes: draft.changes,
+            task: draft
+                .task
+                .unwrap_or_else(|| old.and_then(|old| old.task.clone())),
+            leases: draft.leases.unwrap_or(leases),
+            evidence: draft.evidence,
+            allow: Vec::new(),
+            omissions: omissions.into(),
+            blockers: blockers.into(),
+            receipts: self.receipts.into(),
+            repository: origin(snapshot, lineage),
+            worktree: worktree(snapshot),
+            artifacts: Artifacts {
+                raw: snapshot.raw_tree,
+                conflicts: snapshot.conflict_trees.clone(),
+                attachments: self.attachments,
+            },
+            lifted: draft.lifted,
+            extensions: draft.extensions,
+        }
+    }
+}
+
+/// States the one fact that a capture knows.
+fn captured(snapshot: &Snapshot) -> Statement {
     let text = format!(
         "The worktree was captured as it was, with {}.",
         count(snapshot.untracked.count, "untracked file")
     );
+    Statement {
+        text,
+        citations: vec![Citation::Worktree],
+    }
+}
+
+fn origin(snapshot: &Snapshot, lineage: &Lineage) -> Origin {
+    Origin {
+        id: lineage.id,
+        object_format: snapshot.worktree_tree.kind().into(),
+        base: lineage.base,
+        depth: lineage.depth,
+        head: snapshot.head.commit.map(Into::into),
+        branch: snapshot
+            .head
+            .branch
+            .as_ref()
+            .map(|branch| branch.as_bstr().to_owned().into()),
+        worktree_tree: snapshot.worktree_tree,
+        index_tree: snapshot.index_tree,
+        operation: snapshot.operation.clone(),
+    }
+}
+
+fn worktree(snapshot: &Snapshot) -> Worktree {
+    Worktree {
+        conversions: snapshot.conversions.clone(),
+        intent_to_add: snapshot.intent_to_add.clone().into(),
+        flags: snapshot.flags.clone().into(),
+        empty_directories: snapshot.empty_directories.clone().into(),
+        untracked: snapshot.untracked,
+        submodules: snapshot.submodules.clone().into(),
+        lfs: snapshot.lfs.clone().into(),
+    }
+}
+
+/// Puts what a capture finds now into a content; what is known of history stays as it is.
+pub(crate) fn recaptured(content: &Content, snapshot: &Snapshot) -> Content {
+    let omissions = content.omissions.inline().iter();
+    let omissions = omissions.filter(|omission| !omission.is_captured());
+    let omissions: Vec<Omission> = snapshot
+        .omissions
+        .iter()
+        .chain(omissions)
+        .cloned()
+        .collect();
+    let blockers = content.blockers.inline().iter();
+    let blockers = blockers.filter(|blocker| !blocker.is_captured());
+    let blockers: Vec<Blocker> = snapshot.blockers.iter().chain(blockers).cloned().collect();
+    let lineage = Lineage {
+        id: content.repository.id,
+        base: content.repository.base,
+        depth: content.repository.depth,
+        base_from: None,
+        upstream: None,
+    };
     Content {
-        task_id: old.and_then(|old| old.task_id.clone()),
-        objective,
-        disposition: if snapshot.blockers.is_empty() {
-            Disposition::Continuable
-        } else {
-            Disposition::Blocked
-        },
-        state: vec![Statement {
-            text,
-            citations: vec![Citation::Worktree],
-        }],
-        next: None,
-        forbidden: old.map(|old| old.forbidden.clone()).unwrap_or_default(),
-        claims: Vec::new(),
-        decisions: Vec::new(),
-        assumptions: Vec::new(),
-        effects: Vec::new(),
-        attempts: Vec::new(),
-        unexecuted: Vec::new(),
-        known_failures: Vec::new(),
-        untested: None,
-        verification: Vec::new(),
-        changes: Vec::new(),
-        task: old.and_then(|old| old.task.clone()),
-        leases: leases.flatten(),
-        evidence: Vec::new(),
-        allow: Vec::new(),
-        omissions: snapshot.omissions.clone().into(),
-        blockers: snapshot.blockers.clone().into(),
-        receipts: Vec::new().into(),
-        repository: Origin {
-            id: lineage.id,
-            object_format: snapshot.worktree_tree.kind().into(),
-            base: lineage.base,
-            depth: lineage.depth,
-            head: snapshot.head.commit.map(Into::into),
-            branch: snapshot
-                .head
-                .branch
-                .as_ref()
-                .map(|branch| branch.as_bstr().to_owned().into()),
-            worktree_tree: snapshot.worktree_tree,
-            index_tree: snapshot.index_tree,
-            operation: snapshot.operation.clone(),
-        },
-        worktree: Worktree {
-            conversions: snapshot.conversions.clone(),
-            intent_to_add: snapshot.intent_to_add.clone().into(),
-            flags: snapshot.flags.clone().into(),
-            empty_directories: snapshot.empty_directories.clone().into(),
-            untracked: snapshot.untracked,
-            submodules: snapshot.submodules.clone().into(),
-            lfs: snapshot.lfs.clone().into(),
-        },
+        omissions: omissions.into(),
+        blockers: blockers.into(),
+        repository: origin(snapshot, &lineage),
+        worktree: worktree(snapshot),
         artifacts: Artifacts {
             raw: snapshot.raw_tree,
             conflicts: snapshot.conflict_trees.clone(),
-            attachments: Vec::new(),
+            attachments: content.artifacts.attachments.clone(),
         },
-        lifted: Vec::new(),
-        extensions: Default::default(),
+        ..content.clone()
     }
 }
 

@@ -1,6 +1,7 @@
 //! The commands of `git handoff`: what users and agents type, and what they read.
 
 mod actor;
+mod authoring;
 mod checkpoint;
 mod clean_clone;
 mod cli;
@@ -8,6 +9,7 @@ mod commands;
 mod content;
 mod context;
 mod delivery;
+mod draft_file;
 mod error;
 mod exit;
 mod history;
@@ -15,6 +17,8 @@ mod hooks_cli;
 mod omitted;
 mod origin;
 mod ownership;
+mod prepared;
+mod receipts;
 mod remote;
 mod remote_helper;
 mod safety;

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use gix::bstr::ByteSlice;
+use gix::{ObjectId, bstr::ByteSlice, refs::FullName};
 use hooks::rejection::Rejection;
 use store::{
     credentials::Credentials,
@@ -13,7 +13,7 @@ use store::{
     git::{self, Git, GitError},
     remote_url::{absolute, without_credentials},
     repository::Repository,
-    restore::{self, Flagging, Place, RestoreError, Restored, Staging},
+    restore::{self, Flagging, Place, Restorable, RestoreError, Restored, Staging},
     scope::{RECORDS, ScopeName},
     verify::{self, Depth, VerifiedRecord},
 };
@@ -106,9 +106,9 @@ impl NewRepository {
     /// Restores a record into it; where the record is at fault, nothing of it stays.
     ///
     /// After any other error what was begun is left, for a second run to complete.
-    pub(crate) fn fill(
+    pub(crate) fn fill<'r>(
         &self,
-        record: &VerifiedRecord,
+        record: impl Into<Restorable<'r>>,
         flagging: Flagging,
     ) -> Result<Restored, CommandError> {
         let restored = restore::checkout(&self.repository, record, Place::NewRepository, flagging);
@@ -245,10 +245,20 @@ pub(crate) fn copy(
 ) -> Result<NewRepository, CommandError> {
     let (name, mark) = (record.scope().to_ref(), record.scope().to_verified_ref());
     let commits = [(record.id, name), (record.id, mark)];
-    let fill = |target: &Repository| {
-        let copied = restore::copy_objects(repository, target, &commits);
-        copied.map_err(|error| incomplete(repository, record, error))
-    };
+    let explain = |error| incomplete(repository, record, error);
+    copy_commits(context, repository, &commits, dir, explain)
+}
+
+/// Makes a repository of its own with some commits and the refs that name them, and the remotes of this one.
+pub(crate) fn copy_commits(
+    context: &Context,
+    repository: &Repository,
+    commits: &[(ObjectId, FullName)],
+    dir: &Path,
+    explain: impl Fn(RestoreError) -> CommandError,
+) -> Result<NewRepository, CommandError> {
+    let fill =
+        |target: &Repository| restore::copy_objects(repository, target, commits).map_err(&explain);
     if restore::is_begun(dir) {
         let target = context.repository_at(dir)?;
         fill(&target)?;

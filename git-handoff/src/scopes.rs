@@ -27,11 +27,27 @@ use crate::{
     state::{Read, State},
 };
 
-/// `<scope>` or `<scope>@<generation>` on the command line.
+/// `<scope>`, `<scope>@<generation>` or `<scope>@prepared` on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ScopeArg {
     pub(crate) scope: ScopeName,
-    pub(crate) generation: Option<Generation>,
+    pub(crate) generation: Option<Wanted>,
+}
+
+/// Which of a scope's generations is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// One of its line.
+    Number(Generation),
+    /// The next one, which is prepared and in no history yet.
+    Prepared,
+}
+
+impl ScopeArg {
+    /// Returns the scope whose prepared handoff is meant, if one is.
+    pub(crate) fn prepared(&self) -> Option<&ScopeName> {
+        (self.generation == Some(Wanted::Prepared)).then_some(&self.scope)
+    }
 }
 
 impl FromStr for ScopeArg {
@@ -45,12 +61,14 @@ impl FromStr for ScopeArg {
         let scope = scope
             .parse()
             .map_err(|error: store::scope::ScopeNameError| error.to_string())?;
-        let generation = generation
-            .map(|text| {
-                text.parse()
-                    .map_err(|error: store::generation::GenerationError| error.to_string())
-            })
-            .transpose()?;
+        let wanted = |text: &str| match text {
+            "prepared" => Ok(Wanted::Prepared),
+            text => text
+                .parse()
+                .map(Wanted::Number)
+                .map_err(|error: store::generation::GenerationError| error.to_string()),
+        };
+        let generation = generation.map(wanted).transpose()?;
         Ok(ScopeArg { scope, generation })
     }
 }
@@ -119,7 +137,13 @@ impl<'a> Scopes<'a> {
         let view = self.view(&scope)?;
         let record = match arg.and_then(|arg| arg.generation) {
             None => view.tip.clone(),
-            Some(generation) => self.generation(&view, generation)?,
+            Some(Wanted::Number(generation)) => self.generation(&view, generation)?,
+            Some(Wanted::Prepared) => {
+                let message = format!("`{scope}@prepared` is in no history yet");
+                return Err(CommandError::new(ErrorCode::Usage, message)
+                    .subject(scope.as_str())
+                    .hint("`show`, `verify` and `restore` take it; `commit` appends it"));
+            }
         };
         Ok(Found { view, record })
     }

@@ -29,7 +29,12 @@ pub(crate) struct State {
     pub(crate) omit: Vec<Bytes>,
     /// Submodules whose commit only the checkpoint knows that was last restored here.
     pub(crate) unfilled: Vec<Unfilled>,
+    /// Digests of the newest receipts whose commands ran here: those alone are run again unasked.
+    pub(crate) ran: Vec<Digest>,
 }
+
+/// Most receipts that are remembered.
+const MAX_RAN: usize = 500;
 
 /// Bytes that are text nearly always; in JSON, what is not UTF-8 stands as `%XX`, and so does `%`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -109,6 +114,14 @@ pub(crate) struct Read {
 }
 
 impl State {
+    /// Remembers that the command of a receipt ran here.
+    pub(crate) fn note_run(&mut self, receipt: Digest) {
+        self.ran.retain(|known| *known != receipt);
+        self.ran.push(receipt);
+        let old = self.ran.len().saturating_sub(MAX_RAN);
+        self.ran.drain(..old);
+    }
+
     pub(crate) fn load(repository: &Repository) -> Self {
         let text = fs::read(path(repository)).unwrap_or_default();
         serde_json::from_slice(&text).unwrap_or_default()

@@ -1,15 +1,11 @@
-//! Compares the worktree and the index, as they are now, with what a record holds.
+//! Compares the worktree and the index, as they are now, with what a content says.
 
 use std::collections::HashMap;
 
 use gix::bstr::{BString, ByteSlice};
 use store::{
-    error_code::ErrorCode,
-    git::GitError,
-    oid::Oid,
-    repository::Repository,
-    snapshot,
-    verify::{VerifiedRecord, Violation},
+    contract::Content, error_code::ErrorCode, git::GitError, oid::Oid, repository::Repository,
+    snapshot, verify::Violation,
 };
 
 use crate::{checkpoint, context::Context, error::CommandError, ui::count};
@@ -19,15 +15,14 @@ const NAMED: usize = 100;
 
 /// Returns what differs, each path by itself.
 ///
-/// Bytes that the record keeps as they lay on disk are the same, whatever Git here would make of them.
+/// Bytes that are kept as they lay on disk are the same, whatever Git here would make of them.
 pub(crate) fn differences(
     context: &Context,
     repository: &Repository,
-    record: &VerifiedRecord,
+    content: &Content,
 ) -> Result<Vec<Violation>, CommandError> {
     let options = checkpoint::remembered_options(context, repository, &[]);
     let snapshot = snapshot::capture(repository, &options)?;
-    let content = &record.whole().content;
     let origin = &content.repository;
     let mut found = Vec::new();
     if snapshot.worktree_tree != origin.worktree_tree {

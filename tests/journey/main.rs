@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod accepting;
 #[cfg(test)]
+mod authoring;
+#[cfg(test)]
 mod capturing;
 #[cfg(test)]
 mod credentials;
@@ -30,6 +32,8 @@ mod racing;
 mod readme;
 #[cfg(test)]
 mod real_size;
+#[cfg(test)]
+mod receipts;
 #[cfg(test)]
 mod repositories;
 #[cfg(test)]

@@ -23,7 +23,13 @@ const DOCUMENTS: &[(&str, &str)] = &[
         "accept",
         "scope, generation, commit, checkpointDigest, acceptor, action, until, remote, written",
     ),
+    (
+        "commit",
+        "scope, generation, commit, checkpointDigest, contentDigest, created, pushed, worktreeTree, indexTree, \
+         omissions, blockers, warnings: [{code, message}]",
+    ),
     ("demo", "ok, steps, directory"),
+    ("draft", "scope, path, created, draft: the text, untrusted"),
     (
         "diff",
         "from, to: {scope, generation, commit, checkpointDigest, file}, contract: [{field, id, before, after}], \
@@ -53,6 +59,11 @@ const DOCUMENTS: &[(&str, &str)] = &[
         "one line a record: record, scope, generation, commit, digest, at, by, summary, untrusted",
     ),
     (
+        "prepare",
+        "scope, generation, commit, checkpointDigest: null, contentDigest, created, pushed: false, worktreeTree, \
+         indexTree, omissions, blockers, warnings: [{code, message}]",
+    ),
+    (
         "push",
         "remote, dryRun, scopes: [{scope, status, code, message}]",
     ),
@@ -61,6 +72,11 @@ const DOCUMENTS: &[(&str, &str)] = &[
         "restore",
         "directory, scope, generation, current, tip, head, branch, worktreeTree, indexTree, verified, filtered, \
          raw, flagged, converted, submodules, safety, elapsedMs",
+    ),
+    (
+        "run",
+        "behind the output of the command, on a line of its own: id, claim, conclusion: pass|fail, covers, \
+         changed: [path], receipt, digest, warnings: [{code, message}]",
     ),
     (
         "save",
@@ -73,7 +89,8 @@ const DOCUMENTS: &[(&str, &str)] = &[
     ),
     (
         "show",
-        "scope, generation, current, tip, commit, checkpointDigest, state, owner, manifest, accept, release, untrusted",
+        "scope, generation, current, tip, commit, checkpointDigest, state, owner, manifest, accept, release, untrusted; \
+         of <scope>@prepared the state is prepared",
     ),
     (
         "snapshot",

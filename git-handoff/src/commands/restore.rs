@@ -8,12 +8,13 @@ use std::{
 };
 
 use hooks::rejection::Rejection;
-use report::Outcome;
+use report::{Outcome, What};
 use store::{
     error_code::ErrorCode,
+    generation::Generation,
     ref_store::Head,
     repository::Repository,
-    restore::{self, Flagging, Place, Restored, RestoredBranch},
+    restore::{self, Flagging, Place, Restorable, Restored, RestoredBranch},
     scope::ScopeName,
     verify::{self, Depth, VerifiedRecord},
 };
@@ -26,9 +27,10 @@ use crate::{
     error::CommandError,
     exit,
     origin::{self, History},
+    prepared,
     remote::Remote,
     safety,
-    scopes::{Found, ScopeArg, Scopes, ambiguous},
+    scopes::{Found, ScopeArg, Scopes, Wanted, ambiguous},
     source::{self, Source},
     state::{State, Unfilled},
 };
@@ -41,7 +43,7 @@ use crate::{
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// The scope, one of its generations, or a file; without one, the scope in use here
-    #[arg(value_name = "SCOPE[@N]|FILE", value_parser = Source::parser())]
+    #[arg(value_name = "SCOPE[@N|@prepared]|FILE", value_parser = Source::parser())]
     scope: Option<Source>,
     /// The new or empty directory
     #[arg(value_name = "DIR", conflicts_with = "in_place")]
@@ -141,8 +143,54 @@ fn from_file(args: &Args, context: &Context, file: &Path) -> Result<Outcome, Com
     place(args, context, &scopes, found, &scope)
 }
 
+/// Restores the prepared handoff of a scope.
+fn from_prepared(
+    args: &Args,
+    context: &Context,
+    scope: &ScopeName,
+) -> Result<Outcome, CommandError> {
+    let repository = context.repository()?;
+    let scopes = Scopes::new(context, &repository);
+    let prepared = prepared::find(&repository, scope)?.ok_or_else(|| prepared::nothing(scope))?;
+    let view = scopes.view_if_any(scope)?;
+    let (dir, restored, kept) = if args.in_place {
+        let state = Restorable::from(&prepared);
+        put_in_place(args, context, &scopes, state, kept_already(&scopes, None))?
+    } else if args.worktree {
+        let (dir, restored) = put_in_worktree(args, context, &repository, &prepared, scope)?;
+        (dir, restored, None)
+    } else {
+        let dir = free_directory(args, context, scope)?;
+        let mut commits = vec![(prepared.id, store::prepared::name_of_main(scope))];
+        if let Some(view) = &view {
+            commits.push((view.tip.id, scope.to_ref()));
+            commits.push((view.tip.id, scope.to_verified_ref()));
+        }
+        let made = origin::copy_commits(context, &repository, &commits, &dir, CommandError::from)?;
+        let restored = made.fill(&prepared, flagging(args))?;
+        remember_submodules(context, &made.repository, &restored);
+        (dir, restored, None)
+    };
+    let tip = view.map(|view| view.tip.generation());
+    let generation = tip.and_then(Generation::next).unwrap_or(Generation::FIRST);
+    Ok(Outcome {
+        directory: dir,
+        scope: scope.clone(),
+        generation,
+        tip: tip.unwrap_or(generation),
+        restored,
+        safety: kept,
+        elapsed_ms: 0,
+        what: What::Prepared,
+        branch_is_free: false,
+    })
+}
+
 /// Restores a scope of the repository that the command runs in.
 fn from_here(args: &Args, context: &Context) -> Result<Outcome, CommandError> {
+    if let Some(scope) = scope_arg(args).and_then(ScopeArg::prepared) {
+        return from_prepared(args, context, scope);
+    }
     let mut repository = context.repository()?;
     let missing = fetch(args, context, &mut repository)?;
     let scopes = Scopes::new(context, &repository);
@@ -239,7 +287,7 @@ fn from_safety(args: &Args, context: &Context, number: u64) -> Result<Outcome, C
         restored,
         safety: kept,
         elapsed_ms: 0,
-        is_safety: true,
+        what: What::Safety,
         branch_is_free: false,
     })
 }
@@ -271,16 +319,67 @@ fn put(
     let repository = scopes.repository;
     if args.in_place {
         warn_of_other_history(context, repository, record)?;
-        let (mut kept, records) = (None, kept_already(scopes, record));
-        let mut capture =
-            || checkpoint::keep_what_is_here(context, repository, &records, &mut kept);
-        let place = Place::InPlace(&mut capture);
-        let restored = restore::checkout(repository, record, place, flagging(args));
-        let restored = restored.map_err(|error| with_safety(error.into(), kept))?;
-        remember_submodules(context, repository, &restored);
-        let dir = repository.worktree().unwrap_or(repository.git_dir());
-        return Ok((dir.to_owned(), restored, kept));
+        let records = kept_already(scopes, Some(record));
+        return put_in_place(args, context, scopes, record.into(), records);
     }
+    if args.worktree {
+        let (dir, restored) = put_in_worktree(args, context, repository, record, name)?;
+        return Ok((dir, restored, None));
+    }
+    let dir = free_directory(args, context, name)?;
+    let made = origin::copy(context, repository, record, &dir)?;
+    let restored = made.fill(record, flagging(args))?;
+    remember_submodules(context, &made.repository, &restored);
+    Ok((dir, restored, None))
+}
+
+/// Restores a state over the current worktree; `records` have what need not be kept.
+fn put_in_place(
+    args: &Args,
+    context: &Context,
+    scopes: &Scopes<'_>,
+    state: Restorable<'_>,
+    records: Vec<VerifiedRecord>,
+) -> Result<(PathBuf, Restored, Option<u64>), CommandError> {
+    let repository = scopes.repository;
+    let mut kept = None;
+    let mut capture = || checkpoint::keep_what_is_here(context, repository, &records, &mut kept);
+    let place = Place::InPlace(&mut capture);
+    let restored = restore::checkout(repository, state, place, flagging(args));
+    let restored = restored.map_err(|error| with_safety(error.into(), kept))?;
+    remember_submodules(context, repository, &restored);
+    let dir = repository.worktree().unwrap_or(repository.git_dir());
+    Ok((dir.to_owned(), restored, kept))
+}
+
+/// Restores a state into a linked worktree that is made for it.
+fn put_in_worktree<'r>(
+    args: &Args,
+    context: &Context,
+    repository: &Repository,
+    state: impl Into<Restorable<'r>>,
+    name: &ScopeName,
+) -> Result<(PathBuf, Restored), CommandError> {
+    let state = state.into();
+    let dir = free_directory(args, context, name)?;
+    let Some(head) = state.content().repository.head else {
+        let message = "a checkpoint without a commit cannot be restored into a linked worktree";
+        return Err(
+            CommandError::new(ErrorCode::Usage, message).hint("restore it into a new directory")
+        );
+    };
+    let target = restore::add_worktree(repository, &dir, head.id())?;
+    let restored = restore::checkout(&target, state, Place::NewWorktree, flagging(args))?;
+    remember_submodules(context, &target, &restored);
+    Ok((dir, restored))
+}
+
+/// Returns the directory that is restored into, where it is not a file.
+fn free_directory(
+    args: &Args,
+    context: &Context,
+    name: &ScopeName,
+) -> Result<PathBuf, CommandError> {
     let dir = directory(args, context, name);
     if dir.exists() && !dir.is_dir() {
         let message = format!("{} is there and is no directory", dir.display());
@@ -288,22 +387,7 @@ fn put(
             .subject(dir.display().to_string())
             .hint("give a new or empty directory"));
     }
-    if !args.worktree {
-        let made = origin::copy(context, repository, record, &dir)?;
-        let restored = made.fill(record, flagging(args))?;
-        remember_submodules(context, &made.repository, &restored);
-        return Ok((dir, restored, None));
-    }
-    let Some(head) = record.manifest.value.content.repository.head else {
-        let message = "a checkpoint without a commit cannot be restored into a linked worktree";
-        return Err(
-            CommandError::new(ErrorCode::Usage, message).hint("restore it into a new directory")
-        );
-    };
-    let target = restore::add_worktree(repository, &dir, head.id())?;
-    let restored = restore::checkout(&target, record, Place::NewWorktree, flagging(args))?;
-    remember_submodules(context, &target, &restored);
-    Ok((dir, restored, None))
+    Ok(dir)
 }
 
 /// Says that a checkpoint comes from another history than what is checked out: nothing is lost, but it may be a mistake.
@@ -344,17 +428,17 @@ fn with_safety(error: CommandError, kept: Option<u64>) -> CommandError {
 
 /// Returns the record, and the generations of all scopes that were last saved or read here: where the worktree is as
 /// one of them says, nothing would be lost.
-fn kept_already(scopes: &Scopes<'_>, record: &VerifiedRecord) -> Vec<VerifiedRecord> {
+fn kept_already(scopes: &Scopes<'_>, record: Option<&VerifiedRecord>) -> Vec<VerifiedRecord> {
     let read = State::load(scopes.repository).read;
     let known = read.into_iter().filter_map(|(scope, read)| {
         let arg = ScopeArg {
             scope,
-            generation: Some(read.generation),
+            generation: Some(Wanted::Number(read.generation)),
         };
         let found = scopes.find(Some(&arg)).ok()?.record;
         (found.manifest.digest == read.digest).then_some(found)
     });
-    std::iter::once(record.clone()).chain(known).collect()
+    record.cloned().into_iter().chain(known).collect()
 }
 
 fn finish(
@@ -382,7 +466,7 @@ fn finish(
         restored,
         safety,
         elapsed_ms: 0,
-        is_safety: false,
+        what: What::Checkpoint,
     }
 }
 

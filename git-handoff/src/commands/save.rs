@@ -1,5 +1,7 @@
 //! `git handoff save`.
 
+use std::path::PathBuf;
+
 use serde_json::{Value, json};
 use store::{
     actor::ActorId, ref_store::Head, remote_url::without_credentials, scope::ScopeName,
@@ -8,9 +10,11 @@ use store::{
 
 use crate::{
     actor::Actor,
-    checkpoint::{Save, Saved},
+    authoring::{Author, Warning},
+    checkpoint::{self, Saved},
     context::Context,
     delivery::{self, Delivery},
+    draft_file::DraftFile,
     error::CommandError,
     exit,
     omitted::Omit,
@@ -24,6 +28,8 @@ use crate::{
 ///
 /// Captures staged, unstaged, deleted and untracked files without touching any of them, and appends the result to the
 /// scope. Where nothing has changed since the current generation, nothing is written.
+///
+/// What only you know – claims, decisions, what was tried – comes from a draft: `git handoff draft` begins one.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// The scope; without one, the scope in use on this branch, else one of your own for it
@@ -32,6 +38,9 @@ pub(crate) struct Args {
     /// What the work is to reach
     #[arg(short = 'm', long = "message", value_name = "OBJECTIVE", value_parser = objective)]
     objective: Option<String>,
+    /// The draft, in YAML or JSON; `-` is standard input; without it, the one of `git handoff draft`, if there is one
+    #[arg(short = 'f', long = "file", value_name = "DRAFT")]
+    draft: Option<PathBuf>,
     /// Send the scope to the handoff remote
     #[arg(long)]
     push: bool,
@@ -42,7 +51,7 @@ pub(crate) struct Args {
     id: Option<ActorId>,
 }
 
-fn objective(text: &str) -> Result<String, &'static str> {
+pub(crate) fn objective(text: &str) -> Result<String, &'static str> {
     match text.trim() {
         "" => Err("it says nothing"),
         text => Ok(text.to_owned()),
@@ -52,6 +61,7 @@ fn objective(text: &str) -> Result<String, &'static str> {
 struct Outcome {
     saved: Saved,
     pushed: Sent,
+    warnings: Vec<Warning>,
 }
 
 /// Whether the remote has the checkpoint.
@@ -75,10 +85,10 @@ impl Sent {
         }
     }
 
-    fn warnings(&self) -> Vec<Value> {
+    fn warning(&self) -> Option<Value> {
         match self {
-            Sent::Unknown(error) => vec![json!({ "code": error.code, "message": error.message })],
-            Sent::NotAsked | Sent::To { .. } => Vec::new(),
+            Sent::Unknown(error) => Some(json!({ "code": error.code, "message": error.message })),
+            Sent::NotAsked | Sent::To { .. } => None,
         }
     }
 }
@@ -107,7 +117,10 @@ impl Report for Outcome {
             "indexTree": content.repository.index_tree,
             "omissions": store::contract::codec::to_json(&content.omissions),
             "blockers": store::contract::codec::to_json(&content.blockers),
-            "warnings": self.pushed.warnings(),
+            "warnings": warnings(&self.warnings)
+                .into_iter()
+                .chain(self.pushed.warning())
+                .collect::<Vec<_>>(),
         })
     }
 
@@ -165,30 +178,33 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<u8, CommandError> {
     let head = repository.head()?;
     let actor = Actor::find(context, &repository, args.id.as_ref())?;
     let scope = args.scope.clone().unwrap_or_else(|| scopes.to_save(&head));
-    let options = args.omit.apply(context, &repository)?;
-    let objective = args
-        .objective
-        .clone()
-        .unwrap_or_else(|| format!("wip: {}", branch(&head)));
-    let producer = actor.producer();
-    let save = Save {
+    let author = Author {
         context,
         repository: &repository,
         scope: &scope,
-        objective,
-        producer,
-        options,
+        producer: actor.producer(),
+        options: args.omit.apply(context, &repository)?,
+        draft: DraftFile::find(context, &repository, &scope, args.draft.as_deref())?,
+        objective: args.objective.clone(),
+        fallback: format!("wip: {}", branch(&head)),
+        attach: Vec::new(),
     };
-    let saved = save.run(&scopes)?;
+    let (saved, handoff) = checkpoint::save(&author, &scopes)?;
     if saved.created {
         warn_if_unsigned(context, &repository, saved.record.id);
     }
+    let warnings = handoff.warnings();
+    tell(context, &warnings);
     scopes.remember(&head, &saved.record);
     let pushed = match &remote {
         None => seen(&scopes, &saved)?,
         Some(remote) => push(&scopes, remote, &saved)?,
     };
-    let outcome = Outcome { saved, pushed };
+    let outcome = Outcome {
+        saved,
+        pushed,
+        warnings,
+    };
     context.ui.report(&outcome)?;
     Ok(match &outcome.pushed {
         Sent::NotAsked | Sent::To { .. } => exit::SUCCESS,
@@ -197,6 +213,24 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<u8, CommandError> {
             exit::of(error.code)
         }
     })
+}
+
+/// Tells warnings on standard error; in documents they stand themselves.
+pub(crate) fn tell(context: &Context, warnings: &[Warning]) {
+    if context.ui.is_json() {
+        return;
+    }
+    for warning in warnings {
+        context.ui.warn(warning.code, &warning.message);
+    }
+}
+
+/// Returns warnings as documents have them.
+pub(crate) fn warnings(warnings: &[Warning]) -> Vec<Value> {
+    let warnings = warnings.iter();
+    warnings
+        .map(|warning| json!({ "code": warning.code, "message": warning.message }))
+        .collect()
 }
 
 /// Tells whether the remote was last seen to have the checkpoint.
@@ -222,7 +256,7 @@ fn sent_to(scopes: &Scopes<'_>, remote: &Remote) -> Sent {
     }
 }
 
-fn branch(head: &Head) -> String {
+pub(crate) fn branch(head: &Head) -> String {
     head.branch.as_ref().map_or_else(
         || "detached HEAD".into(),
         |branch| branch.shorten().to_string(),

@@ -4,15 +4,18 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use store::{
-    contract::{Manifest, codec},
+    contract::{Content, Prepared, codec},
+    generation::Generation,
     record::State,
+    scope::ScopeName,
+    verify::VerifiedPrepared,
 };
 
 use crate::{
     context::Context,
     error::CommandError,
-    exit,
-    scopes::{Found, Scopes},
+    exit, prepared,
+    scopes::{Found, ScopeArg, Scopes},
     source::{self, Source, as_file},
     ui::{Report, count, terminal_safe},
 };
@@ -21,7 +24,7 @@ use crate::{
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// The scope, one of its generations, or a file; without one, the scope in use here
-    #[arg(value_name = "SCOPE[@N]|FILE", value_parser = Source::parser())]
+    #[arg(value_name = "SCOPE[@N|@prepared]|FILE", value_parser = Source::parser())]
     scope: Option<Source>,
 }
 
@@ -85,7 +88,7 @@ impl Report for Shown {
             ),
         );
         text.quoted("objective", &manifest.content.objective);
-        content(manifest, &mut text);
+        content(&manifest.content, &mut text);
         text.0
     }
 
@@ -114,6 +117,78 @@ impl Report for Shown {
     }
 }
 
+/// A prepared handoff, and the generation that it would be.
+struct ShownPrepared {
+    prepared: VerifiedPrepared,
+    generation: Option<Generation>,
+    tip: Option<Generation>,
+}
+
+impl ShownPrepared {
+    /// Returns the document with all captured lists in it.
+    fn document(&self) -> Prepared {
+        Prepared {
+            content: self.prepared.whole().clone(),
+            ..self.prepared.document.value.clone()
+        }
+    }
+}
+
+impl Report for ShownPrepared {
+    const NAME: &'static str = "show";
+
+    fn json(&self) -> Value {
+        json!({
+            "scope": self.prepared.document.value.scope,
+            "generation": self.generation,
+            "current": false,
+            "tip": self.tip,
+            "commit": self.prepared.id.to_string(),
+            "checkpointDigest": null,
+            "state": "prepared",
+            "owner": null,
+            "manifest": codec::to_json(&self.document()),
+            "accept": null,
+            "release": null,
+            "untrusted": true,
+        })
+    }
+
+    fn text(&self) -> String {
+        let mut text = Text::default();
+        let (scope, whole) = (&self.prepared.document.value.scope, self.prepared.whole());
+        text.0.push_str(&format!(
+            "{scope}@prepared  {}  in no history yet\n",
+            whole.disposition
+        ));
+        text.field("prepared", self.prepared.id);
+        text.quoted("objective", &whole.objective);
+        content(whole, &mut text);
+        text.0
+    }
+
+    fn next_commands(&self) -> Vec<Vec<String>> {
+        let scope = self.prepared.document.value.scope.as_str();
+        vec![["git", "handoff", "commit", scope].map(String::from).into()]
+    }
+}
+
+fn show_prepared(
+    context: &Context,
+    scopes: &Scopes<'_>,
+    scope: &ScopeName,
+) -> Result<u8, CommandError> {
+    let prepared = prepared::find(scopes.repository, scope)?;
+    let prepared = prepared.ok_or_else(|| prepared::nothing(scope))?;
+    let tip = scopes.view_if_any(scope)?.map(|view| view.tip.generation());
+    context.ui.report(&ShownPrepared {
+        prepared,
+        generation: tip.map_or(Some(Generation::FIRST), Generation::next),
+        tip,
+    })?;
+    Ok(exit::SUCCESS)
+}
+
 /// Text form: a column of names, then values; what comes from the checkpoint cannot steer the terminal.
 #[derive(Default)]
 struct Text(String);
@@ -134,8 +209,7 @@ impl Text {
     }
 }
 
-fn content(manifest: &Manifest, text: &mut Text) {
-    let content = &manifest.content;
+fn content(content: &Content, text: &mut Text) {
     let repository = &content.repository;
     let head = repository
         .head
@@ -220,6 +294,9 @@ fn content(manifest: &Manifest, text: &mut Text) {
 pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
     let opened = source::open(context, args.scope.as_ref())?;
     let scopes = Scopes::new(context, &opened.repository);
+    if let Some(scope) = opened.scope.as_ref().and_then(ScopeArg::prepared) {
+        return show_prepared(context, &scopes, scope);
+    }
     let found = scopes.find(opened.scope.as_ref())?;
     opened.remember_read(context, &found.record);
     let state = found.record.state(context.now()?);

@@ -6,9 +6,11 @@ use hooks::{judge::Judge, policy::Policy, reader::ReadError, rejection::Rejectio
 use serde_json::{Value, json};
 use store::{
     artifacts,
+    contract::Content,
     error_code::ErrorCode,
     generation::Generation,
     line,
+    repository::Repository,
     scope::ScopeName,
     timestamp::Timestamp,
     verify::{self, Depth, Violation},
@@ -19,7 +21,7 @@ use crate::{
     context::Context,
     error::CommandError,
     exit,
-    scopes::Scopes,
+    scopes::{ScopeArg, Scopes, Wanted},
     source::{self, Source},
     temporary::Temporary,
     ui::{Report, count, terminal_safe},
@@ -33,7 +35,7 @@ use crate::{
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// The scope, one of its generations, or a file; without one, the scope in use here
-    #[arg(value_name = "SCOPE[@N]|FILE", value_parser = Source::parser())]
+    #[arg(value_name = "SCOPE[@N|@prepared]|FILE", value_parser = Source::parser())]
     scope: Option<Source>,
     /// Also compare with the worktree as it is now
     #[arg(long)]
@@ -175,11 +177,14 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
         Some(arg) => arg.scope.clone(),
         None => scopes.in_use()?,
     };
+    if let Some(scope) = opened.scope.as_ref().and_then(ScopeArg::prepared) {
+        return prepared(args, context, repository, scope);
+    }
     let objects = repository.gix();
     let tip = scopes.newest_unjudged(&scope)?;
     let id = match opened.scope.as_ref().and_then(|arg| arg.generation) {
-        None => tip,
-        Some(generation) => line::find_generation(objects, tip, generation)
+        None | Some(Wanted::Prepared) => tip,
+        Some(Wanted::Number(generation)) => line::find_generation(objects, tip, generation)
             .map_err(Rejection::from)?
             .ok_or_else(|| {
                 CommandError::new(
@@ -224,18 +229,11 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
         violation: line,
     });
     if let (Some(record), true) = (&verification.record, args.worktree) {
-        let found = worktree_check::differences(context, &context.repository()?, record)?;
-        let name = || "worktree".to_owned();
-        if found.is_empty() {
-            checks.push(Check {
-                name: name(),
-                violation: None,
-            });
-        }
-        checks.extend(found.into_iter().map(|found| Check {
-            name: name(),
-            violation: Some(found),
-        }));
+        checks.extend(compared(
+            context,
+            &context.repository()?,
+            &record.whole().content,
+        )?);
     }
     if let (Some(record), true) = (&verification.record, args.clean_clone) {
         let outcomes = clean_clone::check(context, repository, record)?;
@@ -248,6 +246,48 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
     let verified = Verified {
         scope,
         generation,
+        commit: Some(id.to_string()),
+        checks,
+    };
+    context.ui.report(&verified)?;
+    Ok(exit::of_all(verified.codes()))
+}
+
+/// Compares with the worktree as it is now; one line says that nothing differs.
+fn compared(
+    context: &Context,
+    repository: &Repository,
+    content: &Content,
+) -> Result<Vec<Check>, CommandError> {
+    let found = worktree_check::differences(context, repository, content)?;
+    let check = |violation| Check {
+        name: "worktree".into(),
+        violation,
+    };
+    Ok(match found.is_empty() {
+        true => vec![check(None)],
+        false => found.into_iter().map(Some).map(check).collect(),
+    })
+}
+
+/// Makes every check of a prepared handoff.
+fn prepared(
+    args: &Args,
+    context: &Context,
+    repository: &Repository,
+    scope: &ScopeName,
+) -> Result<u8, CommandError> {
+    let id = crate::prepared::id(repository, scope)?;
+    let verification = verify::prepared(repository.gix(), id, Some(scope), Depth::Objects);
+    let named = verification.checks.into_iter();
+    let named = named.flat_map(|check| clean_clone::named(check, ""));
+    let mut checks: Vec<Check> = named.map(Check::from).collect();
+    if let (Some(prepared), true) = (&verification.prepared, args.worktree) {
+        checks.extend(compared(context, repository, prepared.whole())?);
+    }
+    let verified = Verified {
+        scope: scope.clone(),
+        generation: None,
         commit: Some(id.to_string()),
         checks,
     };

@@ -23,9 +23,19 @@ pub(super) struct Outcome {
     pub(super) restored: Restored,
     pub(super) safety: Option<u64>,
     pub(super) elapsed_ms: u64,
-    pub(super) is_safety: bool,
+    pub(super) what: What,
     /// Whether the recorded branch could be made here.
     pub(super) branch_is_free: bool,
+}
+
+/// What was restored.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum What {
+    Checkpoint,
+    /// A prepared handoff, in no history yet.
+    Prepared,
+    /// A safety record.
+    Safety,
 }
 
 impl Outcome {
@@ -70,7 +80,7 @@ impl Report for Outcome {
             "directory": self.directory.to_string_lossy(),
             "scope": self.scope,
             "generation": self.generation,
-            "current": self.generation == self.tip,
+            "current": self.generation == self.tip && self.what != What::Prepared,
             "tip": self.tip,
             "head": restored.head,
             "branch": self.branch(),
@@ -90,15 +100,16 @@ impl Report for Outcome {
 
     fn text(&self) -> String {
         let mut text = String::new();
-        if self.generation != self.tip {
+        if self.what == What::Checkpoint && self.generation != self.tip {
             text.push_str(&format!(
                 "an old generation: scope `{}` is at generation {}\n",
                 self.scope, self.tip
             ));
         }
-        let what = match self.is_safety {
-            true => "the safety record".to_owned(),
-            false => format!("{}@{}", self.scope, self.generation),
+        let what = match self.what {
+            What::Safety => "the safety record".to_owned(),
+            What::Prepared => format!("{}@prepared", self.scope),
+            What::Checkpoint => format!("{}@{}", self.scope, self.generation),
         };
         text.push_str(&format!(
             "restored {what} in {}\n",
@@ -177,7 +188,7 @@ impl Report for Outcome {
     }
 
     fn next_commands(&self) -> Vec<Vec<String>> {
-        if self.is_safety {
+        if self.what != What::Checkpoint {
             return Vec::new();
         }
         let mut next: Vec<Vec<String>> = Vec::new();

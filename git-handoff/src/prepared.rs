@@ -1,0 +1,168 @@
+//! The prepared handoff of a scope: read, written, and made a checkpoint.
+
+use gix::ObjectId;
+use hooks::{reader::ScopeView, rejection::Rejection};
+use store::{
+    contract::{Prepared, PreparedSchema},
+    digest::Digest,
+    error_code::ErrorCode,
+    prepared,
+    record::{self, NewPrepared},
+    ref_store::{RefChange, RefError, RefUpdate},
+    repository::Repository,
+    scope::ScopeName,
+    verify::{self, Depth, VerifiedPrepared},
+};
+
+use crate::{
+    authoring::{Author, Handoff},
+    checkpoint::At,
+    error::CommandError,
+};
+
+/// Notes at the end of the message: what it was made of.
+const DRAFT: &str = "Handoff-Draft";
+const KEPT: &str = "Handoff-Kept";
+
+/// How often a ref that another process moves is tried.
+const ATTEMPTS: usize = 20;
+
+/// Writes a judged handoff as the prepared one of its scope; one that says the same is left as it is.
+///
+/// Returns it, and whether it was written now.
+pub(crate) fn write(
+    author: &Author<'_>,
+    handoff: &Handoff,
+) -> Result<(VerifiedPrepared, bool), CommandError> {
+    let repository = author.repository;
+    let document = Prepared {
+        schema: PreparedSchema::V1,
+        scope: author.scope.clone(),
+        observed_tip: handoff.view.as_ref().map(|view| view.tip.id.into()),
+        content: handoff.content.clone(),
+    };
+    if let Ok(Some(known)) = find(repository, author.scope)
+        && known.whole() == &document.content
+        && known.document.value.observed_tip == document.observed_tip
+        && At::of(&known) == At::made_of(handoff)
+    {
+        return Ok((known, false));
+    }
+    let at = At::made_of(handoff);
+    let draft = at.draft.map(|digest| format!("{DRAFT}: {digest}"));
+    let kept = at.kept.map(|kept| format!("{KEPT}: {kept}"));
+    let notes: Vec<String> = draft.into_iter().chain(kept).collect();
+    let new = NewPrepared {
+        prepared: document,
+        at: author.context.now()?,
+        receipts: &handoff.receipts,
+        attachments: &handoff.attachments,
+        notes: &notes,
+    };
+    let id = record::write(repository, &new.compose(repository)?)?;
+    let judged = judge(repository, author.scope, id)?;
+    point(repository, author.scope, id)?;
+    Ok((judged, true))
+}
+
+fn point(repository: &Repository, scope: &ScopeName, id: ObjectId) -> Result<(), CommandError> {
+    let name = prepared::name(repository, scope)?;
+    for attempt in 1.. {
+        let change = RefChange::from_seen(repository.find_ref(&name)?, id);
+        let name = name.clone();
+        match repository.update_refs(&[RefUpdate { name, change }]) {
+            Err(RefError::Moved { .. }) if attempt < ATTEMPTS => {}
+            result => return Ok(result?),
+        }
+    }
+    unreachable!("the loop ends by returning")
+}
+
+fn judge(
+    repository: &Repository,
+    scope: &ScopeName,
+    id: ObjectId,
+) -> Result<VerifiedPrepared, CommandError> {
+    let judged = verify::prepared(repository.gix(), id, Some(scope), Depth::Trees);
+    Ok(judged.into_result().map_err(Rejection::from)?)
+}
+
+/// Reads and judges the prepared handoff of a scope, if there is one.
+pub(crate) fn find(
+    repository: &Repository,
+    scope: &ScopeName,
+) -> Result<Option<VerifiedPrepared>, CommandError> {
+    let id = repository.find_ref(&prepared::name(repository, scope)?)?;
+    id.map(|id| judge(repository, scope, id)).transpose()
+}
+
+/// Returns the commit of the prepared handoff of a scope.
+pub(crate) fn id(repository: &Repository, scope: &ScopeName) -> Result<ObjectId, CommandError> {
+    let id = repository.find_ref(&prepared::name(repository, scope)?)?;
+    id.ok_or_else(|| nothing(scope))
+}
+
+/// Says that nothing is prepared.
+pub(crate) fn nothing(scope: &ScopeName) -> CommandError {
+    CommandError::new(
+        ErrorCode::NotFound,
+        format!("nothing is prepared for scope `{scope}` here"),
+    )
+    .subject(scope.as_str())
+    .next(&["git", "handoff", "prepare", scope.as_str()])
+}
+
+/// Refuses where the scope is not where it was when the handoff was prepared.
+pub(crate) fn refuse_moved(
+    prepared: &VerifiedPrepared,
+    view: Option<&ScopeView>,
+) -> Result<(), CommandError> {
+    let seen = prepared.document.value.observed_tip.map(|tip| tip.id());
+    let found = view.map(|view| view.tip.id);
+    if seen == found {
+        return Ok(());
+    }
+    let scope = &prepared.document.value.scope;
+    let was = seen.map_or_else(|| "before it began".to_owned(), |tip| format!("on {tip}"));
+    let is = view.map_or_else(
+        || "gone from here".to_owned(),
+        |view| {
+            let tip = &view.tip;
+            let (generation, by) = (tip.generation(), tip.by());
+            format!(
+                "at generation {generation} ({} {}, written by {by})",
+                tip.kind, tip.id
+            )
+        },
+    );
+    Err(CommandError::new(
+        ErrorCode::CasConflict,
+        format!(
+            "scope `{scope}` has moved on: the handoff was prepared {was}, and the scope is {is}"
+        ),
+    )
+    .subject(scope.as_str())
+    .hint("the prepared handoff stays as it is; read what came meanwhile, then prepare anew")
+    .next(&["git", "handoff", "show", scope.as_str()])
+    .next(&["git", "handoff", "show", &format!("{scope}@prepared")])
+    .next(&["git", "handoff", "prepare", scope.as_str()]))
+}
+
+impl At {
+    fn made_of(handoff: &Handoff) -> Self {
+        At {
+            draft: handoff.draft().map(|(_, digest)| *digest),
+            kept: handoff.kept.tip,
+        }
+    }
+
+    /// Returns what a prepared handoff was made of.
+    pub(crate) fn of(prepared: &VerifiedPrepared) -> Self {
+        let draft = prepared.note(DRAFT);
+        let kept = prepared.note(KEPT);
+        At {
+            draft: draft.and_then(|digest| digest.parse::<Digest>().ok()),
+            kept: kept.and_then(|id| ObjectId::from_hex(id.as_bytes()).ok()),
+        }
+    }
+}
