@@ -13,7 +13,11 @@ use store::{
     verify::{self, Depth},
 };
 
-use crate::{error::CommandError, origin, remote, scopes::ScopeArg};
+use crate::{
+    error::CommandError,
+    origin, remote,
+    scopes::{ScopeArg, Wanted},
+};
 
 /// Brings a record, the one before it and its head commit.
 const RECORD_AND_PARENTS: u32 = 2;
@@ -111,14 +115,16 @@ impl Shallow<'_> {
         let objects = repository.gix();
         let tip = repository.find_ref(&tracking(&self.wanted.scope)).ok()??;
         let record: ObjectId = match self.wanted.generation {
-            None => tip,
-            Some(generation) => match line::find_generation(objects, tip, generation).ok()? {
-                Some(record) => record,
-                None if line::back_to(objects, tip, |_| false).ok()?.is_cut => {
-                    return Some(depth.saturating_mul(4).min(EVERYTHING));
+            None | Some(Wanted::Prepared) => tip,
+            Some(Wanted::Number(generation)) => {
+                match line::find_generation(objects, tip, generation).ok()? {
+                    Some(record) => record,
+                    None if line::back_to(objects, tip, |_| false).ok()?.is_cut => {
+                        return Some(depth.saturating_mul(4).min(EVERYTHING));
+                    }
+                    None => return None,
                 }
-                None => return None,
-            },
+            }
         };
         let above = line::back_to(objects, tip, |id| id == record)
             .ok()?
