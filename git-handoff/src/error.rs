@@ -93,18 +93,24 @@ impl CommandError {
 
 impl From<store::git::GitError> for CommandError {
     fn from(error: store::git::GitError) -> Self {
-        let missing = matches!(error, store::git::GitError::NotStarted(_));
-        if let store::git::GitError::Failed { message, .. } = &error
-            && store::git::tells_no_room(message)
-        {
-            return Self::from_error(ErrorCode::Io, &error)
-                .hint("make room on the disk, then run the command again");
-        }
-        let made = Self::from_error(ErrorCode::GitFailed, &error);
-        if missing {
-            made.hint("install Git 2.39 or newer and see that it is on the PATH")
-        } else {
-            made
+        use store::git::GitError;
+        match &error {
+            GitError::NotStarted(_) => Self::from_error(ErrorCode::GitFailed, &error)
+                .hint("install Git 2.39 or newer and see that it is on the PATH"),
+            GitError::NoDirectory { dir, source } => {
+                let code = match source.kind() {
+                    std::io::ErrorKind::NotFound => ErrorCode::NotFound,
+                    _ => ErrorCode::Io,
+                };
+                Self::from_error(code, &error).subject(dir.display().to_string())
+            }
+            GitError::Failed { message, .. } if store::git::tells_no_room(message) => {
+                Self::from_error(ErrorCode::Io, &error)
+                    .hint("make room on the disk, then run the command again")
+            }
+            GitError::Pipe { .. } | GitError::Failed { .. } => {
+                Self::from_error(ErrorCode::GitFailed, &error)
+            }
         }
     }
 }

@@ -11,6 +11,8 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
+use gix::bstr::BString;
+
 use crate::credentials::Credentials;
 
 /// Runs `git` in one directory.
@@ -37,12 +39,24 @@ const LEADING_TO_A_REPOSITORY: [&str; 10] = [
     "GIT_GRAFT_FILE",
 ];
 
+/// Variable by which Git hands `-c <key>=<value>` on to the commands that it starts.
+const COMMAND_LINE_CONFIG: &str = "GIT_CONFIG_PARAMETERS";
+
 /// Says how a run of `git` failed.
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
     /// There is no `git` on the PATH, or it could not be started.
     #[error("git could not be started")]
     NotStarted(#[source] std::io::Error),
+    /// The directory that Git was to run in cannot be entered.
+    #[error("cannot work in `{}`", .dir.display())]
+    NoDirectory {
+        /// The directory.
+        dir: PathBuf,
+        /// Why not.
+        #[source]
+        source: std::io::Error,
+    },
     /// Git could not be spoken to once it ran.
     #[error("lost touch with git {command}")]
     Pipe {
@@ -235,6 +249,33 @@ impl Git {
             .trim_end_matches('\n')
             .to_owned())
     }
+
+    /// Returns the settings of `git -c <key>=<value>` for this run; without a value where none was given.
+    ///
+    /// # Errors
+    ///
+    /// As [`Git::output`].
+    pub fn command_line_config(&self) -> Result<Vec<(BString, Option<BString>)>, GitError> {
+        if std::env::var_os(COMMAND_LINE_CONFIG).is_none() {
+            return Ok(Vec::new());
+        }
+        let mut command = self.command(["config", "--list", "--show-scope", "-z"]);
+        // It has the same scope.
+        command.env_remove("GIT_CONFIG_COUNT");
+        let output = run(command, &[]).map_err(|error| error.named("config"))?;
+        if !output.status.success() {
+            return Err(failure("config".into(), &output));
+        }
+        let mut fields = output.stdout.split(|b| *b == 0);
+        let mut settings = Vec::new();
+        while let (Some(scope), Some(setting)) = (fields.next(), fields.next()) {
+            if scope == b"command" {
+                let mut parts = setting.splitn(2, |b| *b == b'\n').map(BString::from);
+                settings.push((parts.next().unwrap_or_default(), parts.next()));
+            }
+        }
+        Ok(settings)
+    }
 }
 
 /// Runs a prepared command to its end, feeding it `input` while its output is read.
@@ -257,7 +298,7 @@ fn run_into(mut command: Command, input: &[u8], stdout: Stdio) -> Result<Output,
         .stdout(stdout)
         .stderr(Stdio::piped())
         .spawn()
-        .map_err(GitError::NotStarted)?;
+        .map_err(|error| not_started(&command, error))?;
     let stdin = child.stdin.take();
     let (written, output) = std::thread::scope(|scope| {
         let writer = scope.spawn(move || stdin.map_or(Ok(()), |mut pipe| pipe.write_all(input)));
@@ -283,7 +324,19 @@ fn run_into(mut command: Command, input: &[u8], stdout: Stdio) -> Result<Output,
 /// As [`run`].
 pub fn run_on(mut command: Command, input: std::fs::File) -> Result<Output, GitError> {
     let output = command.stdin(Stdio::from(input)).output();
-    output.map_err(GitError::NotStarted)
+    output.map_err(|error| not_started(&command, error))
+}
+
+/// Tells a Git that is missing from a directory that is: the system says the same of both.
+fn not_started(command: &Command, error: std::io::Error) -> GitError {
+    let entered = command.get_current_dir().map(|dir| (dir, dir.read_dir()));
+    match entered {
+        Some((dir, Err(source))) if source.kind() == error.kind() => GitError::NoDirectory {
+            dir: dir.into(),
+            source,
+        },
+        _ => GitError::NotStarted(error),
+    }
 }
 
 impl GitError {
@@ -383,6 +436,13 @@ mod tests {
             "To https://***@host.example/x.git and ssh://***@host/y"
         );
         assert_eq!(without_credentials("https://host/a@b"), "https://host/a@b");
+    }
+
+    #[test]
+    fn a_directory_that_is_missing_is_not_taken_for_a_git_that_is() {
+        let error = Git::in_dir("/no/such/directory").output(["version"]);
+        let error = error.unwrap_err().to_string();
+        assert_eq!(error, "cannot work in `/no/such/directory`");
     }
 
     #[test]

@@ -84,8 +84,8 @@ impl Repository {
     ///
     /// Where gix cannot read it.
     pub fn at_git_dir(git_dir: &Path) -> Result<Self, OpenError> {
-        let git_dir = std::path::absolute(git_dir).unwrap_or_else(|_| git_dir.into());
-        let gix = open_gix(&git_dir, None)?;
+        let git_dir = absolute(git_dir);
+        let gix = open_gix(&git_dir, [])?;
         let layout = Layout {
             common_dir: absolute(gix.common_dir()),
             worktree: gix.workdir().map(absolute),
@@ -99,8 +99,28 @@ impl Repository {
         })
     }
 
+    /// Opens the repository of a worktree that was just made, whatever worktree the environment names.
+    ///
+    /// # Errors
+    ///
+    /// Where gix cannot read it.
+    pub fn at_worktree(top: &Path, git_dir: &Path) -> Result<Self, OpenError> {
+        let top = absolute(top);
+        let mut repository = Self::at_git_dir(git_dir)?;
+        enter(&mut repository.gix, &top)?;
+        repository.layout.worktree = Some(top);
+        Ok(repository)
+    }
+
     fn open(layout: Layout, git: &Git) -> Result<Self, OpenError> {
-        let gix = open_gix(&layout.git_dir, layout.worktree.as_deref())?;
+        let mut gix = open_gix(&layout.git_dir, command_line_config(git)?)?;
+        match &layout.worktree {
+            // Only Git knows the worktree where GIT_WORK_TREE names it, or where it is set for another repository.
+            Some(worktree) if gix.workdir().map(absolute).as_deref() != Some(worktree) => {
+                enter(&mut gix, worktree)?;
+            }
+            Some(_) | None => {}
+        }
         let dir = layout.worktree.as_deref().unwrap_or(&layout.git_dir);
         let git = git.clone().moved_to(dir);
         let git = match &layout.worktree {
@@ -229,26 +249,14 @@ fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.into())
 }
 
-fn open_gix(git_dir: &Path, worktree: Option<&Path>) -> Result<gix::Repository, OpenError> {
+fn open_gix(
+    git_dir: &Path,
+    settings: impl IntoIterator<Item = BString>,
+) -> Result<gix::Repository, OpenError> {
     // A replace ref could show another object than the one that an id names, git-replace(1).
     let plain = BString::from("core.useReplaceRefs=false");
-    let gix = open_with(git_dir, [plain.clone()])?;
-    match worktree {
-        // Only Git knows the worktree where GIT_WORK_TREE names it.
-        Some(worktree) if gix.workdir().map(absolute).as_deref() != Some(worktree) => {
-            let mut setting = BString::from("core.worktree=");
-            setting.extend_from_slice(worktree.as_os_str().as_bytes());
-            open_with(git_dir, [plain, setting])
-        }
-        _ => Ok(gix),
-    }
-}
-
-fn open_with(
-    git_dir: &Path,
-    overrides: impl IntoIterator<Item = BString>,
-) -> Result<gix::Repository, OpenError> {
-    let options = gix::open::Options::default().cli_overrides(overrides);
+    let settings = settings.into_iter().chain([plain]);
+    let options = gix::open::Options::default().cli_overrides(settings);
     let opened = options
         .with(gix::sec::Trust::Full)
         .open_path_as_is(true)
@@ -259,4 +267,33 @@ fn open_with(
             git_dir: git_dir.into(),
             source: source.into(),
         })
+}
+
+fn enter(gix: &mut gix::Repository, worktree: &Path) -> Result<(), OpenError> {
+    let entered = gix.set_workdir(worktree.to_owned());
+    entered.map(drop).map_err(|source| OpenError::Open {
+        git_dir: gix.git_dir().into(),
+        source: source.into(),
+    })
+}
+
+/// Returns what `git -c <key>=<value>` sets for this run, as `<key>=<value>`: gix does not read it by itself.
+///
+/// What makes a repository what it is, Git reads from its file alone.
+fn command_line_config(git: &Git) -> Result<Vec<BString>, OpenError> {
+    let layout = ["core.bare", "core.worktree", "core.repositoryformatversion"];
+    let settings = git.command_line_config()?;
+    let settings = settings.into_iter().filter(|(key, _)| {
+        let is_fixed = layout.iter().any(|fixed| key == fixed) || key.starts_with(b"extensions.");
+        // No setting that is read here is named by a URL, and gix could not tell where such a key ends.
+        !is_fixed && !key.contains(&b'=')
+    });
+    let joined = settings.map(|(mut key, value)| {
+        if let Some(value) = value {
+            key.push(b'=');
+            key.extend_from_slice(&value);
+        }
+        key
+    });
+    Ok(joined.collect())
 }

@@ -35,7 +35,7 @@ pub fn add_worktree(
     if marker.read()?.is_none() {
         marker.set(None)?;
     }
-    Ok(Repository::at_git_dir(&git_dir)?)
+    Ok(Repository::at_worktree(&dir, &git_dir)?)
 }
 
 fn add(repository: &Repository, dir: &Path, commit: ObjectId) -> Result<(), RestoreError> {

@@ -22,7 +22,7 @@ pub fn init(dir: &Path, hash: gix::hash::Kind) -> Result<Repository, RestoreErro
         staging.init(hash)?;
         staging.finish()?;
     }
-    Ok(Repository::at_git_dir(&dir.join(".git"))?)
+    Ok(Repository::at_worktree(dir, &dir.join(".git"))?)
 }
 
 /// Tells whether a restore into a directory was begun and not ended; what making its repository left there is removed.

@@ -80,7 +80,10 @@ impl Staging {
             ".",
         ];
         Git::in_dir(&self.path).apart().output(args)?;
-        Ok(Repository::at_git_dir(&self.path.join(".git"))?)
+        Ok(Repository::at_worktree(
+            &self.path,
+            &self.path.join(".git"),
+        )?)
     }
 
     /// Returns what an end without success removes once the repository is in its place.
