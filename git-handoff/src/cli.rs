@@ -10,7 +10,7 @@ use crate::{
     context::{Context, Environment},
     error::CommandError,
     exit,
-    ui::Ui,
+    ui::{Ui, unwritten},
 };
 
 /// Hand over unfinished changes as verifiable checkpoints
@@ -145,7 +145,18 @@ fn usage(error: &clap::Error, json: bool) -> ExitCode {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
     );
     let json = json || std::env::args_os().any(|arg| arg == "--json");
-    if asked || !json {
+    if asked {
+        return match error.print() {
+            Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+                let error = CommandError::from(unwritten(&error));
+                Ui::new(json, false).error(&error);
+                ExitCode::from(exit::of(error.code))
+            }
+            _ => ExitCode::from(exit::SUCCESS),
+        };
+    }
+    if !json {
+        // Standard error may be closed; there is nobody left to tell.
         let _ = error.print();
     } else {
         let text = error.render().to_string();
@@ -157,5 +168,5 @@ fn usage(error: &clap::Error, json: bool) -> ExitCode {
         Ui::new(true, false)
             .error(&CommandError::new(ErrorCode::Usage, message).hint("git handoff -h"));
     }
-    ExitCode::from(if asked { exit::SUCCESS } else { exit::USAGE })
+    ExitCode::from(exit::USAGE)
 }

@@ -19,7 +19,7 @@ use crate::{
 pub(crate) enum Delivery {
     /// The remote has it.
     Taken,
-    /// The remote does not have it, and says why.
+    /// The remote does not have it, and this is why.
     Refused(CommandError),
     /// There was no answer, and the remote could not be asked.
     Unknown(CommandError),
@@ -44,6 +44,8 @@ pub(crate) fn send(
                 false => Delivery::Unknown(error),
             });
         }
+        // Nothing left this machine.
+        Err(error) if error.code == ErrorCode::GitFailed => return Ok(Delivery::Refused(error)),
         Err(error) => return Err(error),
     };
     let (code, message) = match answer.scopes.get(scope) {

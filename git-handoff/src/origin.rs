@@ -7,6 +7,7 @@ use std::{
 
 use gix::{ObjectId, bstr::ByteSlice, refs::FullName};
 use hooks::rejection::Rejection;
+use remote_helper::url::{InnerUrl, UrlError};
 use store::{
     credentials::Credentials,
     error_code::ErrorCode,
@@ -40,11 +41,18 @@ pub(crate) struct Url {
 impl Url {
     pub(crate) fn parse(text: &str) -> Result<Self, CommandError> {
         let inner = text.strip_prefix("handoff::").unwrap_or(text);
-        if inner.is_empty() || inner.starts_with('-') || inner.contains("::") {
+        let why = match InnerUrl::parse(inner.into()) {
+            _ if inner.starts_with('-') || inner.contains("::") => Some(String::new()),
+            // `url.<base>.insteadOf` may give such a scheme a meaning.
+            Ok(_) | Err(UrlError::Scheme(_)) => None,
+            Err(UrlError::Empty) => Some(String::new()),
+            Err(error) => Some(format!(": {error}")),
+        };
+        if let Some(why) = why {
             let shown = git::without_credentials(text);
             return Err(CommandError::new(
                 ErrorCode::Usage,
-                format!("`{shown}` is no URL of a Git repository"),
+                format!("`{shown}` is no URL of a Git repository{why}"),
             ));
         }
         let clean = without_credentials(inner.into()).to_string();

@@ -102,9 +102,13 @@ impl Remote {
         }
         if let Some(name) = named.filter(|name| *name != DEFAULT) {
             let message = format!("there is no handoff remote `{name}`");
-            return Err(CommandError::new(ErrorCode::NotFound, message)
-                .subject(name)
-                .next(&["git", "handoff", "init", "--remote", name]));
+            let error = CommandError::new(ErrorCode::NotFound, message).subject(name);
+            let key = format!("remote.{name}.url");
+            let can_be_made = is_name(name) && repository.config(&key).is_none();
+            return Err(match can_be_made {
+                true => error.next(&["git", "handoff", "init", "--remote", name]),
+                false => error.next(&["git", "remote", "-v"]),
+            });
         }
         let setup = Self::set_up(repository, DEFAULT, None)?;
         *repository = context.repository()?;
@@ -122,8 +126,7 @@ impl Remote {
         name: &str,
         url: Option<&str>,
     ) -> Result<Setup, CommandError> {
-        let valid = gix::remote::name::validated(name).is_ok() && !name.contains('/');
-        if !valid {
+        if !is_name(name) {
             return Err(CommandError::new(
                 ErrorCode::Usage,
                 format!("`{name}` is no name for a remote"),
@@ -292,6 +295,23 @@ impl Remote {
         }
         if pushed.is_empty() {
             let message = match git::failure("push".into(), &output) {
+                // Where the server cannot be spoken to, Git dies (128) and says why.
+                GitError::Failed {
+                    message,
+                    code: Some(1),
+                    ..
+                } if message.starts_with("error: failed to push some refs") => {
+                    let mut why = "a pre-push hook of this repository refused it".to_owned();
+                    let said = git::without_credentials(&output.stderr.to_str_lossy());
+                    let lines = said.lines().take_while(|line| !message.starts_with(line));
+                    for line in lines.take(8) {
+                        why.push_str("; ");
+                        why.push_str(line.trim());
+                    }
+                    let message = format!("git sent nothing: {why}");
+                    return Err(CommandError::new(ErrorCode::GitFailed, message)
+                        .hint("githooks(5) says where the hook is: `git config core.hooksPath`, else .git/hooks"));
+                }
                 GitError::Failed { message, .. } => message,
                 other => other.to_string(),
             };
@@ -349,6 +369,11 @@ fn deepen(repository: &Repository, scopes: &[ScopeName]) -> Result<bool, Command
         Err(GitError::Failed { .. }) => Ok(false),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Tells whether a handoff remote can have a name.
+fn is_name(name: &str) -> bool {
+    gix::remote::name::validated(name).is_ok() && !name.contains('/')
 }
 
 /// Reads the answer of `git push --porcelain`, git-push(1): `<flag> TAB <from>:<to> TAB <summary> (<reason>)`.

@@ -389,10 +389,11 @@ pub(crate) fn ambiguous(scopes: &[ScopeName]) -> CommandError {
         .map(ScopeName::as_str)
         .collect::<Vec<_>>()
         .join(", ");
-    CommandError::new(
-        ErrorCode::AmbiguousScope,
-        format!("several scopes could be meant: {names}"),
-    )
-    .hint("name one")
-    .next(&["git", "handoff", "list"])
+    let message = match scopes {
+        [_] => format!("nothing says which scope is meant; there is `{names}`"),
+        _ => format!("several scopes could be meant: {names}"),
+    };
+    CommandError::new(ErrorCode::AmbiguousScope, message)
+        .hint("name one")
+        .next(&["git", "handoff", "list"])
 }

@@ -70,8 +70,8 @@ impl Ui {
     /// Prints bytes as they are.
     pub(crate) fn raw(&self, bytes: &[u8]) -> io::Result<()> {
         let mut out = anstream::stdout().lock();
-        out.write_all(bytes)?;
-        out.flush()
+        let written = out.write_all(bytes).and_then(|()| out.flush());
+        written.map_err(|error| unwritten(&error))
     }
 
     fn line(&self, value: &Value) -> io::Result<()> {
@@ -109,12 +109,11 @@ impl Ui {
             );
             value.insert("subject".into(), error.subject.clone().into());
             value.insert("errors".into(), to_value(&error.errors));
-            let _ = self.line(&document(
-                "error",
-                Value::Object(value),
-                Some(&error.next_commands),
-            ));
-            return;
+            let next = Some(error.next_commands.as_slice());
+            let printed = self.line(&document("error", Value::Object(value), next));
+            if printed.is_ok() {
+                return;
+            }
         }
         self.say(&format!(
             "error: {} [{}]",
@@ -138,6 +137,12 @@ impl Ui {
             self.say(&format!("  {}", shell_line(command)));
         }
     }
+}
+
+/// Says that it is standard output that an error speaks of.
+pub(crate) fn unwritten(error: &io::Error) -> io::Error {
+    let message = format!("standard output could not be written: {error}");
+    io::Error::new(error.kind(), message)
 }
 
 /// Makes a value of something whose serialisation cannot fail.

@@ -43,6 +43,8 @@ mod start;
 #[cfg(test)]
 mod state;
 #[cfg(test)]
+mod surroundings;
+#[cfg(test)]
 mod syncing;
 #[cfg(test)]
 mod tampering;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use store::error_code::ErrorCode;
 
-use crate::{cli, context::Context, error::CommandError, exit};
+use crate::{cli, context::Context, error::CommandError, exit, ui::Report};
 
 /// Explain a command, the error codes, or the JSON documents
 ///
@@ -44,6 +44,7 @@ const DOCUMENTS: &[(&str, &str)] = &[
         "export",
         "scope, generation, commit, checkpointDigest, file, bytes, sha256, prerequisites, artifacts",
     ),
+    ("help", "topic, text"),
     (
         "import",
         "file, scopes: [{scope, status, generation, commit, before}]",
@@ -105,6 +106,24 @@ const DOCUMENTS: &[(&str, &str)] = &[
     ),
 ];
 
+/// What is explained.
+struct Help<'a> {
+    topic: Option<&'a str>,
+    text: String,
+}
+
+impl Report for Help<'_> {
+    const NAME: &'static str = "help";
+
+    fn json(&self) -> serde_json::Value {
+        serde_json::json!({"topic": self.topic, "text": self.text})
+    }
+
+    fn text(&self) -> String {
+        self.text.clone()
+    }
+}
+
 pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
     let mut root = cli::command();
     let text = match args.topic.as_deref() {
@@ -125,7 +144,8 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
             }
         },
     };
-    context.ui.raw(text.as_bytes())?;
+    let topic = args.topic.as_deref();
+    context.ui.report(&Help { topic, text })?;
     Ok(exit::SUCCESS)
 }
 
