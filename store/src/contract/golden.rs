@@ -100,3 +100,13 @@ fn golden_files_have_the_keys_that_the_cddl_says() {
     }
     assert_eq!(grammar.unused(), [""; 0], "rules that no golden file shows");
 }
+
+#[test]
+fn every_key_of_the_cddl_is_explained() {
+    let read = |name: &str| fs::read_to_string(path(&format!("../../docs/{name}"))).unwrap();
+    let explained = read("contract.md");
+    let grammar = cddl::Grammar::parse(&read("handoff.v1.cddl"));
+    let missing = |key: &&str| !explained.contains(&format!("`{key}`"));
+    let missing: Vec<&str> = grammar.keys().into_iter().filter(missing).collect();
+    assert_eq!(missing, [""; 0], "keys that docs/contract.md does not name");
+}

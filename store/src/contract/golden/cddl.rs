@@ -95,6 +95,17 @@ impl Grammar {
         }
     }
 
+    /// Returns the keys of all maps.
+    pub(super) fn keys(&self) -> BTreeSet<&str> {
+        let mut keys = BTreeSet::new();
+        for rule in self.rules.values() {
+            if let Rule::Map(types) = rule {
+                keys.extend(types.keys().map(String::as_str));
+            }
+        }
+        keys
+    }
+
     /// Returns the maps that no value had.
     pub(super) fn unused(&self) -> Vec<&str> {
         let map = |(name, rule): (&'_ String, &Rule)| {
