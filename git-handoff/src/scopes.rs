@@ -222,25 +222,14 @@ impl<'a> Scopes<'a> {
         if let Some(scope) = self.remembered(&head) {
             return Ok(scope);
         }
-        let all = self
-            .reader()
-            .scopes()
-            .map_err(|error| self.explain(error))?;
+        let reader = self.reader();
+        let looks = reader.look_at_all().map_err(|error| self.explain(error))?;
         let mut fitting = Vec::new();
-        for scope in &all {
-            if let Ok(view) = self.reader().look(scope)
-                && self.is_behind(
-                    &head,
-                    view.tip
-                        .manifest
-                        .value
-                        .content
-                        .repository
-                        .head
-                        .map(Into::into),
-                )
-            {
-                fitting.push(scope.clone());
+        for (scope, view) in looks {
+            let Ok(view) = view else { continue };
+            let scope_head = view.tip.head_commit_id();
+            if self.is_behind(&head, scope_head) {
+                fitting.push(scope);
             }
         }
         match fitting.as_slice() {
@@ -284,15 +273,8 @@ impl<'a> Scopes<'a> {
             .get(&branch_key(head))?
             .clone();
         let view = self.reader().look(&scope).ok()?;
-        let scope_head = view
-            .tip
-            .manifest
-            .value
-            .content
-            .repository
-            .head
-            .map(Into::into);
-        self.is_behind(head, scope_head).then_some(scope)
+        self.is_behind(head, view.tip.head_commit_id())
+            .then_some(scope)
     }
 
     fn is_behind(&self, head: &Head, scope_head: Option<ObjectId>) -> bool {

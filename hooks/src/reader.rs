@@ -1,13 +1,15 @@
 //! A scope as one repository sees it: its local ref, what a remote was last seen to hold, and what of it was
 //! judged before.
 
+use std::collections::{BTreeMap, btree_map};
+
 use gix::{ObjectId, refs::FullName};
 use store::{
     error_code::ErrorCode,
     line::{self, Relation},
     ref_store::{RefChange, RefError, RefUpdate},
     repository::Repository,
-    scope::{RECORDS, REMOTE, ScopeName},
+    scope::{RECORDS, REMOTE, SEEN, ScopeName, VERIFIED},
     timestamp::Timestamp,
     verify::VerifiedRecord,
 };
@@ -17,6 +19,22 @@ use crate::{
     policy::Policy,
     rejection::{Rejection, non_linear},
 };
+
+/// How many notes are written in one ref transaction.
+const NOTES_AT_ONCE: usize = 1_000;
+
+/// What the refs of a scope name.
+#[derive(Clone, Copy, Default)]
+struct ScopeRefs {
+    /// `refs/handoff/<scope>`.
+    local: Option<ObjectId>,
+    /// What the remote was last fetched to hold.
+    remote: Option<ObjectId>,
+    /// The newest of the remote's records that was judged here.
+    seen: Option<ObjectId>,
+    /// How far the line was judged here.
+    verified: Option<ObjectId>,
+}
 
 /// A scope with its tip, judged.
 pub struct ScopeView {
@@ -95,9 +113,34 @@ impl Reader<'_> {
     ///
     /// [`ReadError::NotFound`], or the first rejection.
     pub fn look(&self, scope: &ScopeName) -> Result<ScopeView, ReadError> {
+        let mut notes = Vec::new();
+        let view = self.look_at(scope, &self.refs(scope)?, &mut notes);
+        self.note(&notes);
+        view
+    }
+
+    /// Looks at every scope that is here or at the remote, by name, as [`Reader::look`] does.
+    ///
+    /// # Errors
+    ///
+    /// Where the refs cannot be read.
+    pub fn look_at_all(&self) -> Result<Looks<'_>, ReadError> {
+        Ok(Looks {
+            reader: self,
+            left: self.all_refs()?.into_iter(),
+            notes: Vec::new(),
+        })
+    }
+
+    /// Adds to `notes` what is to be remembered of the look.
+    fn look_at(
+        &self,
+        scope: &ScopeName,
+        refs: &ScopeRefs,
+        notes: &mut Vec<RefUpdate>,
+    ) -> Result<ScopeView, ReadError> {
         let objects = self.repository.gix();
-        let local = self.repository.find_ref(&scope.to_ref())?;
-        let remote = self.remote_tip(scope)?;
+        let (local, remote) = (refs.local, self.remote_of(scope, refs)?);
         let relation = match (local, remote) {
             (Some(local), Some(remote)) => {
                 Some(line::compare(objects, local, remote).map_err(Rejection::from)?)
@@ -109,10 +152,15 @@ impl Reader<'_> {
             _ => local.or(remote),
         };
         let tip = tip.ok_or_else(|| ReadError::NotFound(scope.clone()))?;
-        let tip = self.judged(scope, tip)?;
+        let tip = self.judged_from(scope, tip, refs.verified, notes)?;
+        let seen = self.remote.and_then(|remote| scope.to_seen_ref(remote));
         // The remote's line was judged with it, unless it goes another way.
-        if let (Some(remote), false) = (remote, relation == Some(Relation::Diverged)) {
-            self.note_seen(scope, remote)?;
+        if let (Some(remote), Some(name), false) =
+            (remote, seen, relation == Some(Relation::Diverged))
+            && refs.seen != Some(remote)
+        {
+            let change = RefChange::from_seen(refs.seen, remote);
+            notes.push(RefUpdate { name, change });
         }
         Ok(ScopeView {
             scope: scope.clone(),
@@ -129,19 +177,19 @@ impl Reader<'_> {
     ///
     /// `NON_LINEAR` where that does not continue what it was seen to hold before.
     pub fn remote_tip(&self, scope: &ScopeName) -> Result<Option<ObjectId>, ReadError> {
-        let Some(remote) = self.remote else {
-            return Ok(None);
-        };
-        let find = |name: Option<FullName>| match name {
-            Some(name) => self.repository.find_ref(&name),
-            None => Ok(None),
-        };
-        let tip = find(scope.to_remote_ref(remote))?;
-        let seen =
-            find(scope.to_seen_ref(remote))?.filter(|seen| self.repository.gix().has_object(seen));
-        if let (Some(tip), Some(seen)) = (tip, seen)
+        self.remote_of(scope, &self.refs(scope)?)
+    }
+
+    fn remote_of(
+        &self,
+        scope: &ScopeName,
+        refs: &ScopeRefs,
+    ) -> Result<Option<ObjectId>, ReadError> {
+        let objects = self.repository.gix();
+        if let (Some(remote), Some(tip), Some(seen)) = (self.remote, refs.remote, refs.seen)
             && tip != seen
-            && line::back_to(self.repository.gix(), tip, |id| id == seen)
+            && objects.has_object(seen)
+            && line::back_to(objects, tip, |id| id == seen)
                 .map_err(Rejection::from)?
                 .stopped_at
                 .is_none()
@@ -151,20 +199,53 @@ impl Reader<'_> {
             );
             return Err(self.astray(scope, &detail).into());
         }
-        Ok(tip)
+        Ok(refs.remote)
     }
 
-    fn note_seen(&self, scope: &ScopeName, tip: ObjectId) -> Result<(), ReadError> {
-        let Some(name) = self.remote.and_then(|remote| scope.to_seen_ref(remote)) else {
-            return Ok(());
-        };
-        let seen = self.repository.find_ref(&name)?;
-        if seen != Some(tip) {
-            let change = RefChange::from_seen(seen, tip);
-            // A read must work where nothing can be written.
-            let _ = self.repository.update_refs(&[RefUpdate { name, change }]);
+    /// Remembers what was looked at. A read must work where nothing can be written, and what is not remembered is
+    /// judged again the next time.
+    fn note(&self, notes: &[RefUpdate]) {
+        if !notes.is_empty() {
+            let _ = self.repository.update_refs(notes);
         }
-        Ok(())
+    }
+
+    fn refs(&self, scope: &ScopeName) -> Result<ScopeRefs, ReadError> {
+        let find = |name: Option<FullName>| match name {
+            Some(name) => self.repository.find_ref(&name),
+            None => Ok(None),
+        };
+        let remote = |name: fn(&ScopeName, &str) -> Option<FullName>| {
+            find(self.remote.and_then(|remote| name(scope, remote)))
+        };
+        Ok(ScopeRefs {
+            local: find(Some(scope.to_ref()))?,
+            remote: remote(ScopeName::to_remote_ref)?,
+            seen: remote(ScopeName::to_seen_ref)?,
+            verified: find(Some(scope.to_verified_ref()))?,
+        })
+    }
+
+    /// Returns the refs of every scope that is here or at the remote, by name.
+    fn all_refs(&self) -> Result<BTreeMap<ScopeName, ScopeRefs>, ReadError> {
+        let mut all: BTreeMap<ScopeName, ScopeRefs> = BTreeMap::new();
+        for (name, id) in self.repository.list_refs(RECORDS)? {
+            if let Ok(scope) = ScopeName::from_ref(name.as_bstr()) {
+                all.entry(scope).or_default().local = Some(id);
+            }
+        }
+        if let Some(remote) = self.remote {
+            for (scope, id) in scopes_at(self.repository, &format!("{REMOTE}{remote}/"))? {
+                all.entry(scope).or_default().remote = Some(id);
+            }
+            for (scope, id) in scopes_at(self.repository, &format!("{SEEN}{remote}/"))? {
+                all.entry(scope).and_modify(|refs| refs.seen = Some(id));
+            }
+        }
+        for (scope, id) in scopes_at(self.repository, VERIFIED)? {
+            all.entry(scope).and_modify(|refs| refs.verified = Some(id));
+        }
+        Ok(all)
     }
 
     /// Refuses a line that does not go on from what was read of it, and says how to begin anew with it.
@@ -188,28 +269,38 @@ impl Reader<'_> {
     ///
     /// The first rejection; `NON_LINEAR` where the line does not go through what was judged before.
     pub fn judged(&self, scope: &ScopeName, tip: ObjectId) -> Result<VerifiedRecord, ReadError> {
-        let objects = self.repository.gix();
         let mark = self.repository.find_ref(&scope.to_verified_ref())?;
-        // Where the mark's commit is gone, nothing was judged that still counts.
-        let mark = mark.filter(|mark| objects.has_object(mark));
+        let mut notes = Vec::new();
+        let judged = self.judged_from(scope, tip, mark, &mut notes);
+        self.note(&notes);
+        judged
+    }
+
+    fn judged_from(
+        &self,
+        scope: &ScopeName,
+        tip: ObjectId,
+        mark: Option<ObjectId>,
+        notes: &mut Vec<RefUpdate>,
+    ) -> Result<VerifiedRecord, ReadError> {
+        let objects = self.repository.gix();
         let judge = Judge {
             objects,
             policy: Policy::default(),
             now: self.now,
         };
-        let judged = judge.line(scope, tip, None, mark)?;
-        let on_line = mark.is_none_or(|mark| mark == tip || judged.starts_after(mark));
-        if !on_line {
+        // Where the mark's commit is gone, nothing was judged that still counts.
+        let trusted = mark.filter(|mark| *mark == tip || objects.has_object(mark));
+        let judged = judge.line(scope, tip, None, trusted)?;
+        if trusted.is_some_and(|mark| mark != tip && !judged.starts_after(mark)) {
             let detail = format!("the line of {tip} went back or aside of what was read before");
             return Err(self.astray(scope, &detail).into());
         }
         if mark != Some(tip) {
-            let change = RefChange::from_seen(mark, tip);
-            // A mark that cannot be written costs time the next time, nothing else.
-            let _ = self.repository.update_refs(&[RefUpdate {
+            notes.push(RefUpdate {
                 name: scope.to_verified_ref(),
-                change,
-            }]);
+                change: RefChange::from_seen(mark, tip),
+            });
         }
         Ok(judged.tip)
     }
@@ -222,11 +313,39 @@ impl Reader<'_> {
     pub fn scopes(&self) -> Result<Vec<ScopeName>, ReadError> {
         let mut scopes = local_scopes(self.repository)?;
         if let Some(remote) = self.remote {
-            scopes.extend(scopes_at(self.repository, &format!("{REMOTE}{remote}/"))?);
+            let namespace = format!("{REMOTE}{remote}/");
+            let known = scopes_at(self.repository, &namespace)?;
+            scopes.extend(known.into_iter().map(|(scope, _)| scope));
         }
         scopes.sort();
         scopes.dedup();
         Ok(scopes)
+    }
+}
+
+/// Looks at one scope after the other; what is to be remembered is written in few transactions.
+pub struct Looks<'a> {
+    reader: &'a Reader<'a>,
+    left: btree_map::IntoIter<ScopeName, ScopeRefs>,
+    notes: Vec<RefUpdate>,
+}
+
+impl Iterator for Looks<'_> {
+    type Item = (ScopeName, Result<ScopeView, ReadError>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (scope, refs) = self.left.next()?;
+        let view = self.reader.look_at(&scope, &refs, &mut self.notes);
+        if self.notes.len() >= NOTES_AT_ONCE {
+            self.reader.note(&std::mem::take(&mut self.notes));
+        }
+        Some((scope, view))
+    }
+}
+
+impl Drop for Looks<'_> {
+    fn drop(&mut self) {
+        self.reader.note(&self.notes);
     }
 }
 
@@ -250,16 +369,20 @@ pub fn local_scopes(repository: &Repository) -> Result<Vec<ScopeName>, RefError>
 /// Where the refs cannot be read.
 pub fn known_scopes(repository: &Repository) -> Result<Vec<ScopeName>, RefError> {
     let mut scopes = local_scopes(repository)?;
-    scopes.extend(scopes_at(repository, REMOTE)?);
+    let known = scopes_at(repository, REMOTE)?;
+    scopes.extend(known.into_iter().map(|(scope, _)| scope));
     Ok(scopes)
 }
 
-/// Returns the scopes that the last components of the refs below a namespace name.
-fn scopes_at(repository: &Repository, namespace: &str) -> Result<Vec<ScopeName>, RefError> {
+/// Returns the scopes that the last components of the refs below a namespace name, and what those refs name.
+fn scopes_at(
+    repository: &Repository,
+    namespace: &str,
+) -> Result<Vec<(ScopeName, ObjectId)>, RefError> {
     let refs = repository.list_refs(namespace)?;
-    let last = |(name, _): &(FullName, ObjectId)| {
+    let last = |(name, id): &(FullName, ObjectId)| {
         let last = name.as_bstr().rsplit(|b| *b == b'/').next()?;
-        std::str::from_utf8(last).ok()?.parse().ok()
+        Some((std::str::from_utf8(last).ok()?.parse().ok()?, *id))
     };
     Ok(refs.iter().filter_map(last).collect())
 }

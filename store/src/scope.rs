@@ -14,6 +14,10 @@ pub const RECORDS: &str = "refs/handoff/";
 pub const LOCAL: &str = "refs/handoff-local/";
 /// The namespace of what remotes were last seen to hold: `refs/handoff-remote/<remote>/<scope>`.
 pub const REMOTE: &str = "refs/handoff-remote/";
+/// The namespace of how far lines were judged here: `refs/handoff-local/verified/<scope>`.
+pub const VERIFIED: &str = "refs/handoff-local/verified/";
+/// The namespace of the remotes' newest records that were judged here: `refs/handoff-local/seen/<remote>/<scope>`.
+pub const SEEN: &str = "refs/handoff-local/seen/";
 
 /// Name of a line of handoff work, e.g. `DEV-1842`.
 ///
@@ -70,12 +74,12 @@ impl ScopeName {
     /// Returns `refs/handoff-local/seen/<remote>/<scope>`: the newest of the remote's records that was judged here;
     /// `None` where the remote's name makes no valid ref.
     pub fn to_seen_ref(&self, remote: &str) -> Option<FullName> {
-        FullName::try_from(format!("{LOCAL}seen/{remote}/{}", self.0)).ok()
+        FullName::try_from(format!("{SEEN}{remote}/{}", self.0)).ok()
     }
 
     /// Returns `refs/handoff-local/verified/<scope>`.
     pub fn to_verified_ref(&self) -> FullName {
-        self.below("refs/handoff-local/verified/")
+        self.below(VERIFIED)
     }
 
     fn below(&self, namespace: &str) -> FullName {

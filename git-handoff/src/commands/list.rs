@@ -119,12 +119,12 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
     let scopes = Scopes::new(context, &repository);
     let now = context.now()?;
     let mut broken = Vec::new();
-    for scope in scopes
-        .reader()
-        .scopes()
-        .map_err(|error| scopes.explain(error))?
-    {
-        match scopes.reader().look(&scope) {
+    let reader = scopes.reader();
+    let looks = reader
+        .look_at_all()
+        .map_err(|error| scopes.explain(error))?;
+    for (scope, view) in looks {
+        match view {
             Ok(view) if args.all || is_live(&view) => {
                 let state = view.tip.state(now);
                 context.ui.row(&Row { view, state })?;

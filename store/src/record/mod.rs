@@ -138,6 +138,12 @@ impl Record {
         }
     }
 
+    /// Returns the head commit of the current generation, or `None` where it was made on an unborn branch.
+    pub fn head_commit_id(&self) -> Option<ObjectId> {
+        let head = self.manifest.value.content.repository.head;
+        head.map(ObjectId::from)
+    }
+
     /// Returns who owns the scope if this is its tip.
     pub fn owner(&self) -> Option<&ActorId> {
         match (&self.accept, &self.release) {
