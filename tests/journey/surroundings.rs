@@ -122,7 +122,7 @@ fn a_directory_that_cannot_be_made_is_no_fault_of_the_server() {
             ["restore", "work", "file/new", "--from", &url],
         )
         .code(1);
-    insta::assert_snapshot!(refused.stderr(), @"error: file/new: Not a directory (os error 20) [IO]");
+    insta::assert_snapshot!(refused.stderr(), @"error: file/new could not be read or written: Not a directory (os error 20) [IO]");
 }
 
 #[test]

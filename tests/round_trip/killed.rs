@@ -242,7 +242,11 @@ fn a_restore_into_a_linked_worktree_that_is_killed_is_completed_by_the_next() {
         locks += scene.unlock(&scene.work, group);
         assert_eq!(differences(&own, &scene.own()), Vec::<String>::new());
         scene.is_sound(&scene.work);
-        scene.world.handoff(&scene.work, args).ok();
+        let git_dir = scene.work.join(".git/worktrees/there");
+        // Where the last step was done, it has ended.
+        if !dir.join("README.md").exists() || git_dir.join("handoff/restoring").exists() {
+            scene.world.handoff(&scene.work, args).ok();
+        }
         let mut is = state(&scene.world, &dir);
         is.retain(|name, _| !name.starts_with("symbolic-ref"));
         assert_eq!(differences(&was, &is), Vec::<String>::new());

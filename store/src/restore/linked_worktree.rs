@@ -22,11 +22,16 @@ pub fn add_worktree(
     dir: &Path,
     commit: ObjectId,
 ) -> Result<Repository, RestoreError> {
-    let dir = std::path::absolute(dir).map_err(io_error(dir))?;
+    let shown = dir;
+    let dir = std::path::absolute(shown).map_err(io_error(shown))?;
     remove_unfinished(repository, &dir)?;
     let git_dir = match begun(repository, &dir, commit)? {
         Some(git_dir) => git_dir,
         None => {
+            if let Some(entries) = staging::entries(shown)?.filter(|found| !found.is_empty()) {
+                let dir = shown.into();
+                return Err(RestoreError::NotEmpty { dir, entries });
+            }
             add(repository, &dir, commit)?;
             git_dir_of(&dir)?
         }
@@ -39,10 +44,6 @@ pub fn add_worktree(
 }
 
 fn add(repository: &Repository, dir: &Path, commit: ObjectId) -> Result<(), RestoreError> {
-    if let Some(entries) = staging::entries(dir)?.filter(|entries| !entries.is_empty()) {
-        let dir = dir.into();
-        return Err(RestoreError::NotEmpty { dir, entries });
-    }
     let args = [
         "-c",
         "core.hooksPath=/dev/null",

@@ -35,17 +35,19 @@ impl Staging {
     ///
     /// [`RestoreError::NotEmpty`] where the directory holds anything but what a killed run left there.
     pub fn begin(dir: &Path) -> Result<Self, RestoreError> {
-        let dir = std::path::absolute(dir).map_err(io_error(dir))?;
+        let shown = dir;
+        let dir = std::path::absolute(shown).map_err(io_error(shown))?;
         let path = dir.join(NAME);
-        let found = entries(&dir)?;
+        let found = entries(shown)?;
         let is_new = found.is_none();
         let entries = found.unwrap_or_default();
         if entries == [NAME] && is_abandoned(&path)? {
             fs::remove_dir_all(&path).map_err(io_error(&path))?;
         } else if !entries.is_empty() {
+            let dir = shown.into();
             return Err(RestoreError::NotEmpty { dir, entries });
         }
-        fs::create_dir_all(&dir).map_err(io_error(&dir))?;
+        fs::create_dir_all(&dir).map_err(io_error(shown))?;
         fs::create_dir(&path).map_err(io_error(&path))?;
         let alone = File::open(&path).map_err(io_error(&path))?;
         // Some file systems have no locks.
