@@ -194,6 +194,7 @@ fn what_is_left_out_is_remembered_shown_and_forgotten() {
     let mut save = repo.handoff("dir");
     let saved = save
         .args(["save", "work", "--json", "--forget", "new"])
+        .env("HANDOFF_ID", "tester")
         .output();
     let saved = document(&saved.unwrap());
     assert_eq!(saved["omissions"].as_array().map(Vec::len), Some(1));
