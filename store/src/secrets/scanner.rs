@@ -280,7 +280,11 @@ impl Scan<'_> {
 
     fn text(&mut self, text: &[u8], lines: &mut Lines, ask: Ask, depth: usize) {
         let rules = self.scanner.rules;
-        for hit in text::hits(rules, text, &self.source, ask) {
+        let found = text::hits(rules, text, &self.source, ask);
+        if found.gave_up {
+            self.unscanned(Severity::Block, (0, 0));
+        }
+        for hit in found.hits {
             let rule = &rules.rules[hit.rule];
             let span = if rule.form.is_own() {
                 &hit.secret

@@ -20,6 +20,13 @@ const MAX_WINDOW: usize = 16 << 10;
 /// Hits in one text after which no more are taken: it is refused long before.
 const MAX_HITS: usize = 1_000;
 
+/// Work that a text may cost: so much, and a share of its length. A keyword of a rule costs one.
+const MIN_WORK: usize = 3 << 20;
+/// What a byte of a window costs.
+const WINDOW_WORK: usize = 8;
+/// What the search for a key's end costs.
+const KEY_WORK: usize = 2 << 10;
+
 /// Something that a rule took for a secret.
 #[derive(Clone)]
 pub(super) struct Hit {
@@ -42,8 +49,16 @@ pub(super) enum Ask {
     Tokens,
 }
 
-/// Returns what the rules find in a text, in its order, the weightier first where two find the same.
-pub(super) fn hits(rules: &RuleSet, text: &[u8], source: &Source<'_>, ask: Ask) -> Vec<Hit> {
+/// What was found in a text.
+pub(super) struct Found {
+    /// In the order of the text, the weightier where two lie at one place.
+    pub(super) hits: Vec<Hit>,
+    /// It is made to cost more than a text of its length may, and was not read to its end.
+    pub(super) gave_up: bool,
+}
+
+/// Returns what the rules find in a text.
+pub(super) fn hits(rules: &RuleSet, text: &[u8], source: &Source<'_>, ask: Ask) -> Found {
     let mut scan = TextScan {
         rules,
         text,
@@ -53,6 +68,8 @@ pub(super) fn hits(rules: &RuleSet, text: &[u8], source: &Source<'_>, ask: Ask) 
         windows: BTreeMap::new(),
         assigned: HashMap::new(),
         sealed: None,
+        in_path: Vec::new(),
+        work: MIN_WORK + text.len() / 4,
         hits: Vec::new(),
     };
     scan.follow_keywords();
@@ -62,11 +79,12 @@ pub(super) fn hits(rules: &RuleSet, text: &[u8], source: &Source<'_>, ask: Ask) 
         }
     }
     scan.search_windows();
+    let gave_up = scan.work == 0;
     let mut hits = scan.hits;
     required(rules, text, &mut hits);
     hits.retain(|hit| !rules.rules[hit.rule].silent);
     weightier(rules, &mut hits);
-    hits
+    Found { hits, gave_up }
 }
 
 struct TextScan<'a> {
@@ -78,10 +96,14 @@ struct TextScan<'a> {
     seen_until: HashMap<usize, usize>,
     /// Where rules look that look around their keyword; empty for all of the text.
     windows: BTreeMap<usize, Vec<Range<usize>>>,
-    /// Ends of values that were judged, by rule.
-    assigned: HashMap<(usize, usize), usize>,
+    /// Where the last value began that a rule judged.
+    assigned: HashMap<usize, usize>,
     /// Whether the text holds encrypted values; found out when it is first asked.
     sealed: Option<bool>,
+    /// For each rule whether it speaks of this path; found out when it is first asked.
+    in_path: Vec<Option<bool>>,
+    /// What the text may still cost.
+    work: usize,
     hits: Vec<Hit>,
 }
 
@@ -90,12 +112,13 @@ impl TextScan<'_> {
         let rules = self.rules;
         let mut last_name: Option<(Range<usize>, Option<assignment::Assignment>)> = None;
         for found in rules.keywords.find_overlapping_iter(self.text) {
-            if self.hits.len() >= MAX_HITS {
+            if self.hits.len() >= MAX_HITS || self.work == 0 {
                 return;
             }
             let keyword = found.start()..found.end();
             for at in &rules.rules_of_keyword[found.pattern().as_usize()] {
                 let rule = &rules.rules[*at];
+                self.work = self.work.saturating_sub(1);
                 match rule.form {
                     Form::Token { after } => self.token(*at, rule, keyword.clone(), after),
                     Form::Near { before, after } => self.near(*at, rule, &keyword, before, after),
@@ -105,7 +128,7 @@ impl TextScan<'_> {
                         }
                     }
                     Form::Assigned => {
-                        if self.ask != Ask::All || !self.source.is_in(rule) {
+                        if self.ask != Ask::All {
                             continue;
                         }
                         let same = last_name
@@ -129,7 +152,7 @@ impl TextScan<'_> {
         let start = keyword.start;
         if self.seen_until.get(&at).is_some_and(|until| start < *until)
             || !begins_here(self.text, start)
-            || !self.source.is_in(rule)
+            || !self.speaks_of(at, rule)
         {
             return;
         }
@@ -172,7 +195,7 @@ impl TextScan<'_> {
         before: usize,
         after: usize,
     ) {
-        if !self.source.is_in(rule) {
+        if !self.speaks_of(at, rule) {
             return;
         }
         let start = keyword.start.saturating_sub(before);
@@ -185,10 +208,11 @@ impl TextScan<'_> {
     }
 
     fn assignment(&mut self, at: usize, rule: &Rule, found: &assignment::Assignment) {
-        let end = self
-            .assigned
-            .insert((at, found.value.start), found.value.end);
-        if end == Some(found.value.end) {
+        if !self.speaks_of(at, rule) {
+            return;
+        }
+        // One name may hold a keyword twice.
+        if self.assigned.insert(at, found.value.start) == Some(found.value.start) {
             return;
         }
         let name = &self.text[found.name.clone()];
@@ -215,6 +239,14 @@ impl TextScan<'_> {
         }
     }
 
+    fn speaks_of(&mut self, at: usize, rule: &Rule) -> bool {
+        if rule.path.is_none() {
+            return true;
+        }
+        self.in_path.resize(self.rules.rules.len(), None);
+        *self.in_path[at].get_or_insert_with(|| self.source.is_in(rule))
+    }
+
     /// Tells whether what the text holds under names of secrets is encrypted already.
     fn is_sealed(&mut self) -> bool {
         let text = self.text;
@@ -228,7 +260,7 @@ impl TextScan<'_> {
     fn search_windows(&mut self) {
         for (at, windows) in std::mem::take(&mut self.windows) {
             let rule = &self.rules.rules[at];
-            if !self.source.is_in(rule) {
+            if !self.speaks_of(at, rule) {
                 continue;
             }
             let all = std::iter::once(0..self.text.len());
@@ -245,6 +277,12 @@ impl TextScan<'_> {
         let Some(regex) = rule.regex.as_ref().and_then(|lazy| lazy.get()) else {
             return;
         };
+        if matches!(rule.form, Form::Near { .. }) {
+            self.work = self.work.saturating_sub(window.len() * WINDOW_WORK);
+            if self.work == 0 {
+                return;
+            }
+        }
         let offset = window.start;
         for groups in regex.captures_iter(&self.text[window]) {
             if self.hits.len() >= MAX_HITS {
@@ -272,6 +310,9 @@ impl TextScan<'_> {
             && !is_quoted(self.text, &secret);
         if rule.check == Check::Generic && (bare || self.is_sealed()) {
             return;
+        }
+        if rule.check == Check::Pem {
+            self.work = self.work.saturating_sub(KEY_WORK);
         }
         let Some((severity, found)) = rule.check.judge(self.text, secret.clone(), rule.severity)
         else {
