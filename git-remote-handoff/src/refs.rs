@@ -89,7 +89,7 @@ pub(crate) fn warn_of_overtaken(remote: &RefLines, sent: &BTreeSet<BString>, mes
         ));
     }
     if !overtaken.is_empty() {
-        messages.hint("`git handoff sync` brings both together");
+        messages.hint("what was written here follows a STALE_CHECKPOINT; `git handoff sync` brings both together");
     }
 }
 

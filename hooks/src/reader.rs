@@ -403,7 +403,7 @@ pub fn judge_outgoing(
     if let Some(old) = change.old().filter(|old| !objects.has_object(old)) {
         let detail = format!("the remote is at {old}, which is not here");
         return Err(Rejection::new(ErrorCode::CasConflict, detail)
-            .hint("bring it here first: git handoff sync"));
+            .hint("what was written here follows a STALE_CHECKPOINT; bring the newer one here first: git handoff sync"));
     }
     let failed = |error: RefError| Rejection::new(ErrorCode::Io, error.to_string());
     let mark = repository

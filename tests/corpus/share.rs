@@ -204,13 +204,9 @@ impl<'a> Sharing<'a> {
     }
 }
 
-/// What the product says for a word of the facts: a writer that was overtaken hears `CAS_CONFLICT`, a reader
-/// `STALE_CHECKPOINT`; a scope has no slash.
+/// What the product says for a word of the facts: a scope has no slash.
 fn synonyms(says: &str) -> Vec<&str> {
-    match says {
-        "STALE" => vec!["STALE_CHECKPOINT", "CAS_CONFLICT"],
-        says => vec![says, "a/b"],
-    }
+    vec![says, "a/b"]
 }
 
 /// Pushes to the case's bare repository, which alone must be enough afterwards.

@@ -279,7 +279,7 @@ fn a_scope_that_the_remote_moved_on_is_named_with_the_way_out() {
         .failed()
         .says("[rejected]")
         .says(advice)
-        .says("hint: `git handoff sync` brings both together");
+        .says("hint: what was written here follows a STALE_CHECKPOINT; `git handoff sync` brings both together");
     pair.record("b", "two");
     pair.git(["push", "--dry-run", "handoff", "refs/handoff/b"])
         .ok()

@@ -327,7 +327,7 @@ impl Server {
             shown(change.old())
         );
         Err(Rejection::new(ErrorCode::CasConflict, detail)
-            .hint("another writer was faster: git handoff sync"))
+            .hint("another writer was faster, and what was sent follows a STALE_CHECKPOINT: git handoff sync"))
     }
 }
 
