@@ -1,21 +1,22 @@
 //! Makes a handoff of a worktree, a draft and receipts, and finds all that is wrong with it at once.
 
-use std::{collections::BTreeMap, fs, path::PathBuf};
+mod evidence;
+
+use std::{fs, path::PathBuf};
 
 use gix::{ObjectId, bstr::BString};
 use hooks::{reader::ScopeView, rejection::Rejection, rules::NextCheckpoint};
 use store::{
     changed_paths,
     contract::{
-        Attachment, CapturedList, Citation, Conclusion, Content, EvidenceKind, Manifest,
-        ManifestSchema, Previous, Producer, Receipt, Statement, check, codec,
-        lists::CapturedEntry as _,
+        Attachment, CapturedList, Content, Manifest, ManifestSchema, Previous, Producer, Receipt,
+        check, codec, lists::CapturedEntry as _,
     },
     digest::Digest,
     draft::{Draft, Reading},
     entry_id::EntryId,
     error_code::ErrorCode,
-    evidence::{self, Kept, KeptReceipt},
+    evidence::{Kept, KeptReceipt},
     generation::Generation,
     lineage::Lineage,
     oid::Oid,
@@ -26,6 +27,9 @@ use store::{
     timestamp::Timestamp,
     verify::{self, Violation},
 };
+
+pub(crate) use evidence::command_line;
+use evidence::{Evidence, fill_in_receipts, referred_to, tell_failures};
 
 use crate::{
     checkpoint,
@@ -40,8 +44,6 @@ use crate::{
 
 /// Most paths that a message names.
 const NAMED_PATHS: usize = 5;
-/// Longest command that an attempt tells of, in characters.
-const MAX_COMMAND_CHARS: usize = 200;
 
 const RUN_AGAIN: &str = "`git handoff prepare --rerun` runs again what ran here; anything else runs again with \
      `git handoff run --id <receipt> -- <command>`";
@@ -85,10 +87,6 @@ pub(crate) struct Warning {
     pub(crate) message: String,
 }
 
-/// The receipts that there are, by id: those of the scope's tip, and those that are kept here.
-#[derive(Default)]
-struct Evidence(BTreeMap<EntryId, KeptReceipt>);
-
 impl Author<'_> {
     /// Captures the worktree and puts together what is handed over.
     pub(crate) fn capture(&self, scopes: &Scopes<'_>) -> Result<Handoff, CommandError> {
@@ -103,7 +101,7 @@ impl Author<'_> {
         let before = view.as_ref().map(|view| &*view.tip);
         let origin = before.map(|before| &before.manifest.value.content.repository);
         let lineage = Lineage::find(self.repository, &snapshot.head, origin)?;
-        let kept = evidence::kept(self.repository)?;
+        let kept = store::evidence::kept(self.repository)?;
         let evidence = Evidence::gather(self.repository, before, &kept)?;
         let mut draft = reading.draft.clone();
         draft.objective = self.objective.clone().or(draft.objective);
@@ -119,10 +117,10 @@ impl Author<'_> {
         used.dedup();
         let base = lineage.base.map(|base| tree_of(self.repository, base));
         let base = base.transpose()?;
-        let used = used.iter().filter_map(|id| evidence.0.get(id));
+        let used = used.iter().filter_map(|id| evidence.get(id));
         let used: Vec<&KeptReceipt> = used.collect();
         let references = used.iter().map(|kept| {
-            evidence::reference(&kept.receipt, &kept.bytes, base, snapshot.worktree_tree)
+            store::evidence::reference(&kept.receipt, &kept.bytes, base, snapshot.worktree_tree)
         });
         let content = Parts {
             draft,
@@ -247,7 +245,7 @@ impl Author<'_> {
         let at = found.artifact.strip_prefix("content.claims[")?;
         let at: usize = at.strip_suffix("].receipt")?.parse().ok()?;
         let id = handoff.content.claims.get(at)?.receipt.as_ref()?;
-        let receipt = &handoff.evidence.0.get(id)?.receipt;
+        let receipt = &handoff.evidence.get(id)?.receipt;
         let tree = handoff.content.repository.worktree_tree;
         if found.code != ErrorCode::UnevidencedClaim || receipt.tree_before == tree {
             return None;
@@ -312,11 +310,11 @@ impl Handoff {
             let mut claims = self.content.claims.iter();
             claims.any(|claim| claim.receipt.as_ref() == Some(id))
         };
-        let all = self.evidence.0.values();
+        let all = self.evidence.all();
         let ours = all.filter(|kept| ran.contains(&Digest::of(&kept.bytes)));
         let mut outdated: Vec<&Receipt> = ours
             .map(|kept| &kept.receipt)
-            .filter(|receipt| named(&receipt.id) && !evidence::covers(receipt, tree))
+            .filter(|receipt| named(&receipt.id) && !store::evidence::covers(receipt, tree))
             .collect();
         outdated.sort_by_key(|receipt| (receipt.started_at, receipt.id.as_str().len()));
         outdated.into_iter().cloned().collect()
@@ -353,131 +351,6 @@ impl Handoff {
                     .into(),
         });
         local.chain(unused).chain(unchecked).collect()
-    }
-}
-
-impl Evidence {
-    fn gather(
-        repository: &Repository,
-        before: Option<&Record>,
-        kept: &Kept,
-    ) -> Result<Self, CommandError> {
-        let mut all = BTreeMap::new();
-        if let Some(before) = before {
-            for (bytes, receipt) in
-                verify::receipts_of(repository.gix(), before).map_err(Rejection::from)?
-            {
-                all.insert(receipt.id.clone(), KeptReceipt { receipt, bytes });
-            }
-        }
-        // What ran here since then counts.
-        for kept in &kept.receipts {
-            all.insert(kept.receipt.id.clone(), kept.clone());
-        }
-        Ok(Evidence(all))
-    }
-
-    fn bytes_of(&self, used: &[(String, Vec<u8>)]) -> BTreeMap<EntryId, Vec<u8>> {
-        let of = |(id, bytes): &(String, Vec<u8>)| Some((id.parse().ok()?, bytes.clone()));
-        used.iter().filter_map(of).collect()
-    }
-}
-
-/// Names the receipts that were made for claims, where the draft names none.
-fn fill_in_receipts(draft: &mut Draft, kept: &Kept) {
-    for claim in &mut draft.claims {
-        let is_open = claim.state == store::contract::ClaimState::Open;
-        if claim.receipt.is_none() && !is_open {
-            claim.receipt = kept.claims.get(&claim.id).cloned();
-        }
-    }
-}
-
-/// Returns the receipts that a draft refers to.
-fn referred_to(draft: &Draft) -> Vec<EntryId> {
-    let claims = draft
-        .claims
-        .iter()
-        .filter_map(|claim| claim.receipt.clone());
-    let effects = draft
-        .effects
-        .iter()
-        .filter_map(|effect| effect.receipt.clone());
-    let evidence = draft.evidence.iter().filter_map(|evidence| {
-        let of_receipt = evidence.kind == EvidenceKind::Receipt;
-        of_receipt
-            .then(|| evidence.reference.parse().ok())
-            .flatten()
-    });
-    let cited = citations(draft).filter_map(|citation| citation.receipt().cloned());
-    claims.chain(effects).chain(evidence).chain(cited).collect()
-}
-
-fn citations(draft: &Draft) -> impl Iterator<Item = &Citation> {
-    let statements = [&draft.state, &draft.attempts, &draft.known_failures];
-    let statements = statements.into_iter().flatten();
-    let statements = statements.flat_map(|statement| &statement.citations);
-    let decisions = draft.decisions.iter().flat_map(|entry| &entry.citations);
-    let assumptions = draft.assumptions.iter().flat_map(|entry| &entry.citations);
-    let lifted = draft.lifted.iter().flat_map(|entry| &entry.citations);
-    let omissions = draft
-        .omissions
-        .iter()
-        .filter_map(|entry| entry.citation.as_ref());
-    let next = draft.next.iter().flat_map(|next| &next.citations);
-    statements
-        .chain(decisions)
-        .chain(assumptions)
-        .chain(lifted)
-        .chain(omissions)
-        .chain(next)
-}
-
-/// Makes an attempt of every failed receipt that no claim and no attempt names.
-fn tell_failures(draft: &Draft, kept: &Kept) -> Vec<(EntryId, Statement)> {
-    let named = |id: &EntryId| {
-        let of_claim = draft
-            .claims
-            .iter()
-            .any(|claim| claim.receipt.as_ref() == Some(id));
-        let attempts = draft.attempts.iter().flat_map(|attempt| &attempt.citations);
-        of_claim
-            || attempts
-                .into_iter()
-                .any(|citation| citation.receipt() == Some(id))
-    };
-    let receipts = kept.receipts.iter().map(|kept| &kept.receipt);
-    let failed = receipts
-        .filter(|receipt| evidence::conclusion(receipt) == Conclusion::Fail && !named(&receipt.id));
-    failed
-        .map(|receipt| {
-            let how = match (receipt.exit_code, receipt.signal) {
-                (Some(code), _) => format!("failed with exit code {code}"),
-                (None, Some(signal)) => format!("was ended by signal {signal}"),
-                (None, None) => "failed".into(),
-            };
-            let statement = Statement {
-                text: format!("`{}` {how}", command_line(receipt)),
-                citations: vec![Citation::Receipt(receipt.id.clone())],
-            };
-            (receipt.id.clone(), statement)
-        })
-        .collect()
-}
-
-/// Returns the command of a receipt as one types it, cut where it is long.
-pub(crate) fn command_line(receipt: &Receipt) -> String {
-    let words: Vec<String> = receipt
-        .argv
-        .iter()
-        .map(|word| word.as_bstr().to_string())
-        .collect();
-    let line = crate::ui::shell_line(&words);
-    let cut: String = line.chars().take(MAX_COMMAND_CHARS).collect();
-    if cut.len() < line.len() {
-        cut + "…"
-    } else {
-        cut
     }
 }
 
