@@ -220,7 +220,7 @@ fn a_bad_name_or_option_is_a_matter_of_usage() {
     ");
     let refused = world.handoff(&dir, ["show", "work@0"]).code(2);
     insta::assert_snapshot!(refused.stderr(), @"
-    error: invalid value 'work@0' for '[SCOPE[@N]|FILE]': `0` is not a generation: a whole number from 1; a file is named with a `/` in it, as in `./work@0`
+    error: invalid value 'work@0' for '[SCOPE[@N|@prepared]|FILE]': `0` is not a generation: a whole number from 1; a file is named with a `/` in it, as in `./work@0`
 
     For more information, try '--help'.
     ");

@@ -153,6 +153,9 @@ fn each_route_is_named_with_its_checks() {
     ok    attachments
     ok    trees
     ok    paths
+    ok    captured
+    ok    citations
+    ok    changes
     ok    line
     ok    clean-clone.objects
     ok    clean-clone.checksums
