@@ -149,11 +149,7 @@ impl Comparison<'_> {
                 continue;
             }
             let is = self.on_disk(&self.dir.join(path));
-            match self.on_disk(&was) {
-                // A file that a sparse checkout leaves out is not a deleted one.
-                None if self.case.facts["name"] == "sparse-cone" => {}
-                was => failures.equal(name, is, was),
-            }
+            failures.equal(name, is, self.on_disk(&was));
         }
     }
 
@@ -195,7 +191,7 @@ impl Comparison<'_> {
         }
         for path in strings(&facts["absent"]) {
             let is_there = fs::symlink_metadata(self.dir.join(&path)).is_ok();
-            failures.equal(&path, is_there, facts["name"] == "sparse-cone");
+            failures.equal(&path, is_there, false);
         }
     }
 

@@ -15,6 +15,8 @@ mod no_room;
 #[cfg(test)]
 mod property;
 #[cfg(test)]
+mod sparse;
+#[cfg(test)]
 mod submodule;
 #[cfg(test)]
 mod traces;

@@ -72,7 +72,7 @@ const DOCUMENTS: &[(&str, &str)] = &[
     (
         "restore",
         "directory, scope, generation, current, tip, head, branch, worktreeTree, indexTree, verified, filtered, \
-         raw, flagged, converted, submodules, safety, elapsedMs",
+         raw, flagged, sparse, converted, kept, submodules, safety, elapsedMs",
     ),
     (
         "run",

@@ -27,7 +27,7 @@ pub(super) fn paths(
         &session.plan.files,
         start,
         |(contents, conversion, objects), _, file| {
-            if file.is_regular() && is_staged(session, file) {
+            if file.is_regular() && !file.sparse && is_staged(session, file) {
                 shows_change(file, contents, conversion, objects)
             } else {
                 Ok(false)

@@ -44,6 +44,9 @@ fn write(
     session: &Session<'_>,
     resumes: bool,
 ) -> Result<Expected, RestoreError> {
+    if file.sparse {
+        return contents.expected(file);
+    }
     let failed = |error| file_error(&file.path, "written")(error);
     let place = disk
         .place(file.path.as_bstr(), Missing::Create)

@@ -10,7 +10,7 @@ use super::{
     content::Expected,
     marker::{Interrupted, Marker},
     parallel,
-    present::Present,
+    present::{Present, kind_at},
     recompute::{self, Found},
     replacement::{Replacement, remove_leftover},
     session::{Laid, READ_BYTES, Session, repo_path},
@@ -64,6 +64,15 @@ pub(super) fn replace(
     replacement.remove_directories(&changes.removals, &survey.present.empty_directories);
     replacement.make_directories()?;
     Ok(survey.into_laid(changes))
+}
+
+/// Plans what a sparse checkout left out wherever something is here: only what is absent may stay so.
+pub(super) fn fill_what_is_there(session: &mut Session<'_>) -> Result<(), RestoreError> {
+    let mut disk = session.disk.another();
+    for file in session.plan.files.iter_mut().filter(|file| file.sparse) {
+        file.sparse = kind_at(&mut disk, file.path.as_bstr())?.is_none();
+    }
+    Ok(())
 }
 
 impl Survey {
@@ -132,7 +141,8 @@ impl Survey {
                 recompute::is_as_planned(&files[at], &self.expected[at].id, found)
             })
         };
-        let writes: Vec<usize> = (0..files.len()).filter(|at| !is_there(*at)).collect();
+        let writes = (0..files.len()).filter(|at| !files[*at].sparse && !is_there(*at));
+        let writes: Vec<usize> = writes.collect();
         let mut disk = session.disk.another();
         let mut in_the_way = Vec::new();
         for &at in &writes {

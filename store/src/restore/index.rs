@@ -1,7 +1,7 @@
 //! The index: staged entries, conflict stages, intent-to-add marks and flags.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     fs::OpenOptions,
     io::{self, BufWriter, Write},
     os::unix::fs::{OpenOptionsExt, PermissionsExt},
@@ -20,7 +20,7 @@ use gix::{
 
 use super::{
     Flagging, RestoreError,
-    plan::{Plan, PlannedFile},
+    plan::{self, Plan, PlannedFile},
     recompute::Found,
     state::Restorable,
     trees::{self, TreeItem},
@@ -64,11 +64,22 @@ impl NewIndex {
         let on_disk = files
             .filter_map(|(file, found)| Some((file.path.as_bstr(), (file, found.as_ref()?.stat))));
         let on_disk = OnDisk(on_disk.collect());
+        let absent = plan.files.iter().filter(|file| file.sparse);
+        let absent: HashSet<&BStr> = absent.map(|file| file.path.as_bstr()).collect();
         let mut index = NewIndex {
             entries: State::new(hash),
             flagged: Vec::new(),
         };
-        index.add_staged(plan, &on_disk, state, flagging);
+        let is_sparse = plan::is_sparse(state.content);
+        let hides_nothing =
+            |flags: &RecordedFlags, is_staged: bool| match is_sparse && flags.skip_worktree {
+                true => absent.contains(flags.path.as_bstr()),
+                false => is_staged,
+            };
+        let may_be_set = |flags: &RecordedFlags, is_staged: bool| {
+            flagging == Flagging::Always || hides_nothing(flags, is_staged)
+        };
+        index.add_staged(plan, &on_disk, state, may_be_set);
         for (stage, items) in STAGES.into_iter().zip(&plan.conflicts) {
             for item in items {
                 index.add(item, Stat::default(), Flags::from_stage(stage));
@@ -93,7 +104,7 @@ impl NewIndex {
         plan: &Plan,
         on_disk: &OnDisk<'_>,
         state: &Restorable<'_>,
-        flagging: Flagging,
+        may_be_set: impl Fn(&RecordedFlags, bool) -> bool,
     ) {
         // A flag that finds no staged entry, because that is unmerged or to be added, stays in here.
         let listed = state.content.worktree.flags.inline().iter();
@@ -101,11 +112,13 @@ impl NewIndex {
             listed.map(|entry| (entry.path.as_bstr(), entry)).collect();
         for item in &plan.index {
             let stat = on_disk.stat_of(item);
-            let may_be_flagged = stat.is_some() || flagging == Flagging::Always;
-            let entry = may_be_flagged
-                .then(|| flags.remove(item.path.as_bstr()))
-                .flatten();
-            let bits = entry.map_or(Flags::empty(), flags_of);
+            let path = item.path.as_bstr();
+            let set = flags.get(path).copied();
+            let set = set.filter(|flags| may_be_set(flags, stat.is_some()));
+            if set.is_some() {
+                flags.remove(path);
+            }
+            let bits = set.map_or(Flags::empty(), flags_of);
             self.add(item, stat.unwrap_or_default(), bits);
         }
         self.flagged = flags

@@ -103,6 +103,8 @@ pub struct Restored {
     pub raw: Vec<RepoPath>,
     /// Paths whose index flags were not set.
     pub flagged: Vec<RepoPath>,
+    /// Paths that are absent, as a sparse checkout left them; the index has them.
+    pub sparse: Vec<RepoPath>,
     /// Paths that show a change because other conversions are in force here than were at capture.
     pub converted: Vec<RepoPath>,
     /// Paths that the record knows nothing of, left where they are.
@@ -151,7 +153,11 @@ pub fn checkout<'a>(
     mut place: Place<'_>,
     flagging: Flagging,
 ) -> Result<Restored, RestoreError> {
-    let session = Session::open(repository, state.into())?;
+    let mut session = Session::open(repository, state.into())?;
+    if matches!(place, Place::InPlace(_)) {
+        in_place::fill_what_is_there(&mut session)?;
+    }
+    let session = session;
     let state = &session.state;
     let marker = Marker::of(repository.git_dir());
     let interrupted = marker.read()?;
@@ -194,9 +200,10 @@ pub fn checkout<'a>(
     Ok(Restored {
         head: head.commit.map(Oid::from),
         branch: head.outcome(),
-        filtered: session.paths_where(|at, _| laid.expected[at].filtered),
+        filtered: session.paths_where(|at, file| laid.expected[at].filtered && !file.sparse),
         raw: session.paths_where(|_, file| file.raw.is_some()),
         flagged,
+        sparse: session.paths_where(|_, file| file.sparse),
         converted,
         kept: laid.kept.iter().filter_map(session::repo_path).collect(),
         submodules: session.submodules(),

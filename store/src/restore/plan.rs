@@ -1,6 +1,6 @@
 //! What a worktree and its index will hold.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use gix::{
     ObjectId,
@@ -13,7 +13,10 @@ use super::{
     state::Restorable,
     trees::{TreeItem, flatten},
 };
-use crate::{contract::Conversions, conversion::WorktreeConversion};
+use crate::{
+    contract::{Content, Conversions, OmissionReason},
+    conversion::WorktreeConversion,
+};
 
 /// A path of the worktree.
 #[derive(Clone, Debug)]
@@ -24,6 +27,8 @@ pub(super) struct PlannedFile {
     pub(super) id: ObjectId,
     /// The blob of the bytes on disk, where conversion does not bring them back.
     pub(super) raw: Option<ObjectId>,
+    /// Whether it stays absent, as a sparse checkout left it: the index holds the same.
+    pub(super) sparse: bool,
 }
 
 /// Everything that a restore brings about, read from the record's trees.
@@ -59,24 +64,29 @@ impl Plan {
                 .collect(),
             None => HashMap::new(),
         };
-        let files = flatten(objects, state.worktree)?
-            .into_iter()
-            .map(|item| PlannedFile {
-                raw: raw.remove(&item.path),
+        let index = flatten(objects, state.index)?;
+        let left_out = left_out(state, &index);
+        let files = flatten(objects, state.worktree)?.into_iter().map(|item| {
+            let raw = raw.remove(&item.path);
+            PlannedFile {
+                sparse: raw.is_none() && left_out.contains(&item),
+                raw,
                 path: item.path,
                 kind: item.kind,
                 id: item.id,
-            });
+            }
+        });
         let artifacts = &state.content.artifacts;
         let stages = artifacts
             .conflicts
             .iter()
             .map(|tree| flatten(objects, tree.id()));
         let directories = state.content.worktree.empty_directories.inline().iter();
+        let files = files.collect();
         Ok(Plan {
-            files: files.collect(),
+            files,
             empty_directories: directories.map(|path| path.as_bstr().into()).collect(),
-            index: flatten(objects, state.index)?,
+            index,
             conflicts: stages.collect::<Result<_, _>>()?,
         })
     }
@@ -86,6 +96,14 @@ impl Plan {
         self.files
             .binary_search_by(|file| file.path.as_bstr().cmp(path))
             .is_ok()
+    }
+
+    /// Tells whether a file, link or submodule is to be on disk at a path.
+    pub(super) fn is_filled(&self, path: &BStr) -> bool {
+        let found = self
+            .files
+            .binary_search_by(|file| file.path.as_bstr().cmp(path));
+        found.is_ok_and(|at| !self.files[at].sparse)
     }
 
     /// Tells whether a file at a path would be in the way of a planned one, as its folder or below it.
@@ -129,4 +147,26 @@ impl Plan {
             hash,
         )
     }
+}
+
+/// Returns the staged entries that the record leaves absent: a sparse checkout did, and set skip-worktree.
+fn left_out<'a>(state: &Restorable<'_>, index: &'a [TreeItem]) -> HashSet<&'a TreeItem> {
+    if !is_sparse(state.content) {
+        return HashSet::new();
+    }
+    let flags = state.content.worktree.flags.inline().iter();
+    let absent: HashSet<&BStr> = flags
+        .filter(|entry| entry.skip_worktree)
+        .map(|entry| entry.path.as_bstr())
+        .collect();
+    let staged = index.iter();
+    staged
+        .filter(|item| absent.contains(item.path.as_bstr()))
+        .collect()
+}
+
+/// Tells whether a worktree was a sparse checkout, so that skip-worktree says that a file is absent.
+pub(super) fn is_sparse(content: &Content) -> bool {
+    let mut omissions = content.omissions.inline().iter();
+    omissions.any(|omission| omission.reason == OmissionReason::SparsePatterns)
 }

@@ -170,7 +170,7 @@ impl Present {
 }
 
 /// Returns the kind of what is at a path; `None` where nothing is, or the way there is no directory.
-fn kind_at(disk: &mut Disk, path: &BStr) -> Result<Option<FileType>, RestoreError> {
+pub(super) fn kind_at(disk: &mut Disk, path: &BStr) -> Result<Option<FileType>, RestoreError> {
     let stat = disk
         .place(path, Missing::Fail)
         .and_then(|place| place.stat());

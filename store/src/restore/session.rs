@@ -140,6 +140,7 @@ impl<'a> Session<'a> {
                 Some(found) if recompute::is_as_planned(file, &expected.id, found) => {
                     items.push(stored)
                 }
+                None if file.sparse => items.push(stored),
                 other => {
                     paths.push(&file.path);
                     items.extend(other.map(|found| TreeItem {

@@ -51,7 +51,7 @@ fn find(session: &Session<'_>) -> Result<Vec<BString>, RestoreError> {
             let is_folder = folders.contains(path.as_bstr());
             if is_folder && matches!(kind, FileType::Directory | FileType::Unknown) {
                 stack.push(path);
-            } else if !plan.has(path.as_bstr()) {
+            } else if !plan.is_filled(path.as_bstr()) {
                 found.push(path);
             }
         }

@@ -13,7 +13,7 @@ use super::{RestoreError, disk::joined};
 use crate::verify::MAX_PATHS;
 
 /// A file, link or submodule of a tree.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct TreeItem {
     pub(super) path: BString,
     /// Never [`EntryKind::Tree`].

@@ -27,7 +27,7 @@ use super::{
     submodules::{Found, Modules},
 };
 use crate::{
-    contract::{Blocker, Omission, OmissionReason, Operation},
+    contract::{Blocker, Flags, Omission, OmissionReason, Operation},
     conversion,
     new_objects::NewObjects,
     ref_store::{Head, RefError},
@@ -152,6 +152,7 @@ impl Capture<'_> {
         rounds::check_unchanged(&reading, std::mem::take(&mut scan.unchanged), &mut state)?;
         let submodules = self.submodules(&mut scan, &mut state)?;
         let (operation, blockers) = self.operations(&mut state)?;
+        let flags = self.flags(&scan.sparse, &mut state);
         let (trees, link) = state.write(&self.objects, chain.as_ref())?;
         let changes = rounds::mend(&reading, &mut state, &trees)?;
         let lfs = Lfs::find(self.repository, &changes)?;
@@ -165,7 +166,7 @@ impl Capture<'_> {
             operation,
             conversions,
             intent_to_add: self.index.intent_to_add(),
-            flags: self.index.flags(),
+            flags,
             empty_directories: repo_paths(&scan.empty_directories),
             untracked: state.untracked(),
             submodules: Vec::new(),
@@ -338,17 +339,38 @@ impl Capture<'_> {
                 }
             }
         }
-        let config = self.repository.gix().config_snapshot();
-        if config.boolean("core.sparseCheckout").unwrap_or(false) {
-            state.add_omission(Omission {
-                path: None,
-                text: Some("the patterns of the sparse checkout".into()),
-                reason: OmissionReason::SparsePatterns,
-                detail: None,
-                citation: None,
-            });
-        }
         Ok((carried, blockers))
+    }
+
+    /// Returns the index flags, and says that the patterns of a sparse checkout do not travel.
+    ///
+    /// There, skip-worktree says that a file is absent: Git takes no notice of it on one that is there, and a
+    /// restore that did could not tell the two apart. `sparse` are the entries that are left out of the worktree.
+    fn flags(&self, sparse: &[usize], state: &mut Assembly<'_>) -> Vec<Flags> {
+        let config = self.repository.gix().config_snapshot();
+        let has_patterns = config.boolean("core.sparseCheckout").unwrap_or(false);
+        if !has_patterns && sparse.is_empty() {
+            return self.index.flags(|_| true);
+        }
+        state.add_omission(sparse_patterns("the patterns of the sparse checkout"));
+        let flags = self.index.flags(|at| sparse.binary_search(&at).is_ok());
+        if !has_patterns && flags.len() < self.index.flags(|_| true).len() {
+            state.add_omission(sparse_patterns(
+                "the skip-worktree flags of files that are there, beside files that are not",
+            ));
+        }
+        flags
+    }
+}
+
+/// Says what of a sparse checkout does not travel.
+fn sparse_patterns(text: &str) -> Omission {
+    Omission {
+        path: None,
+        text: Some(text.into()),
+        reason: OmissionReason::SparsePatterns,
+        detail: None,
+        citation: None,
     }
 }
 

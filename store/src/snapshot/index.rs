@@ -137,22 +137,18 @@ impl PrivateIndex {
             .collect()
     }
 
-    /// Returns the flags of the entries that have any.
-    pub(super) fn flags(&self) -> Vec<Flags> {
-        let flagged = |entry: &&Entry| {
-            entry
-                .flags
-                .intersects(EntryFlags::ASSUME_VALID | EntryFlags::SKIP_WORKTREE)
-        };
-        let mut flags: Vec<Flags> = self
-            .entries()
-            .iter()
-            .filter(flagged)
-            .map(|entry| Flags {
-                path: repo_path(entry.path(&self.state)),
-                assume_unchanged: entry.flags.contains(EntryFlags::ASSUME_VALID),
-                skip_worktree: entry.flags.contains(EntryFlags::SKIP_WORKTREE),
-            })
+    /// Returns the flags of the entries that have any; `skips` says whose skip-worktree flag counts.
+    pub(super) fn flags(&self, skips: impl Fn(usize) -> bool) -> Vec<Flags> {
+        let flagged = EntryFlags::ASSUME_VALID | EntryFlags::SKIP_WORKTREE;
+        let entries = self.entries().iter().enumerate();
+        let entries = entries.filter(|(_, entry)| entry.flags.intersects(flagged));
+        let flags = entries.map(|(at, entry)| Flags {
+            path: repo_path(entry.path(&self.state)),
+            assume_unchanged: entry.flags.contains(EntryFlags::ASSUME_VALID),
+            skip_worktree: entry.flags.contains(EntryFlags::SKIP_WORKTREE) && skips(at),
+        });
+        let mut flags: Vec<Flags> = flags
+            .filter(|flags| flags.assume_unchanged || flags.skip_worktree)
             .collect();
         flags.dedup();
         flags

@@ -25,6 +25,8 @@ pub(super) struct Scan {
     pub(super) unchanged: Vec<usize>,
     /// Entries that are not on disk.
     pub(super) removed: Vec<usize>,
+    /// Entries that are not on disk and not missed there: a sparse checkout leaves them out.
+    pub(super) sparse: Vec<usize>,
     /// Entries that lie where the system does not let us look, or where something lies that Git cannot hold.
     pub(super) hidden: Vec<usize>,
     /// Gitlink entries whose directory is there.
@@ -102,6 +104,7 @@ impl Scan {
         self.candidates.extend(other.candidates);
         self.unchanged.extend(other.unchanged);
         self.removed.extend(other.removed);
+        self.sparse.extend(other.sparse);
         self.hidden.extend(other.hidden);
         self.gitlinks.extend(other.gitlinks);
         self.repositories.extend(other.repositories);
@@ -115,6 +118,7 @@ impl Scan {
         self.candidates.sort_unstable_by(|a, b| a.path.cmp(&b.path));
         self.unchanged.sort_unstable();
         self.removed.sort_unstable();
+        self.sparse.sort_unstable();
         self.hidden.sort_unstable();
         self.gitlinks.sort_unstable();
         self.repositories.sort_unstable();

@@ -425,8 +425,12 @@ impl<'a> Visitor<'a> {
     /// Notes entries that are not on disk; those outside a sparse checkout are not missed.
     fn absent(&mut self, entries: impl Iterator<Item = usize>) {
         let index = self.walk.index.entries();
-        let missed = |entry: &usize| !index[*entry].flags.contains(EntryFlags::SKIP_WORKTREE);
-        self.found.removed.extend(entries.filter(missed));
+        for entry in entries {
+            match index[entry].flags.contains(EntryFlags::SKIP_WORKTREE) {
+                true => self.found.sparse.push(entry),
+                false => self.found.removed.push(entry),
+            }
+        }
     }
 
     /// Notes a path that cannot be looked at; what vanished is simply not there.

@@ -245,7 +245,9 @@ fn a_sparse_index_is_captured_like_a_full_one() {
         repo.content(snapshot.worktree_tree, "out/y"),
         b"edited outside the cone"
     );
-    assert_eq!(snapshot.flags.len(), 4);
+    // Git does not count the flag of a file that is there.
+    assert_eq!(repo.git(&["ls-files", "-t", "out/y"]).trim(), "H out/y");
+    assert_eq!(snapshot.flags.len(), 3);
     let expected = (
         "the patterns of the sparse checkout".into(),
         OmissionReason::SparsePatterns,
@@ -311,4 +313,19 @@ fn modes_come_from_the_index_where_the_file_system_has_none() {
             "100755 run.sh",
         ]
     );
+}
+
+#[test]
+fn in_a_sparse_checkout_only_absent_files_are_flagged() {
+    let repo = Repo::seeded();
+    repo.write("out/y", "y");
+    repo.write("out/z", "z");
+    repo.commit("folders");
+    repo.git(&["sparse-checkout", "set", "--cone", "dir"]);
+    repo.write("out/y", "y");
+    // Git does not count the flag of a file that is there.
+    assert!(repo.git(&["ls-files", "-t"]).contains("H out/y\nS out/z"));
+    let flags = repo.capture().flags;
+    let paths: Vec<String> = flags.iter().map(|flags| flags.path.to_string()).collect();
+    assert_eq!(paths, ["out/z"]);
 }

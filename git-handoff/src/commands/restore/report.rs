@@ -11,7 +11,7 @@ use store::{
     scope::ScopeName,
 };
 
-use crate::ui::{Report, terminal_safe, to_value};
+use crate::ui::{Report, count, terminal_safe, to_value};
 
 /// A restore that was checked on disk.
 pub(super) struct Outcome {
@@ -90,6 +90,7 @@ impl Report for Outcome {
             "filtered": to_value(&restored.filtered),
             "raw": to_value(&restored.raw),
             "flagged": to_value(&restored.flagged),
+            "sparse": to_value(&restored.sparse),
             "converted": to_value(&restored.converted),
             "kept": to_value(&restored.kept),
             "submodules": submodules.map(|submodule| to_value(&submodule.path)).collect::<Vec<_>>(),
@@ -164,6 +165,13 @@ impl Report for Outcome {
             &restored.flagged,
             "index flags not set; --flags sets them",
         );
+        let absent = restored.sparse.len() as u64;
+        if absent > 0 {
+            let files = count(absent, "file");
+            text.push_str(&format!(
+                "  sparse     {files} not written, as in the sparse checkout of the producer\n"
+            ));
+        }
         listed(
             &mut text,
             "converted",
@@ -205,6 +213,10 @@ impl Report for Outcome {
             );
         }
         let dir = self.directory.display().to_string();
+        if !self.restored.sparse.is_empty() {
+            let fill = ["git", "-C", &dir, "sparse-checkout", "disable"];
+            next.push(fill.map(String::from).into());
+        }
         next.extend(self.to_fill_submodules(&dir));
         next.push(["git", "-C", &dir, "status"].map(String::from).into());
         if self.generation == self.tip {
