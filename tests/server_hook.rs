@@ -13,6 +13,7 @@ mod server_hook {
     mod acceptance;
     mod attacks;
     mod audit;
+    mod captured;
     mod documents;
     mod evidence;
     mod files;
