@@ -101,6 +101,18 @@ impl Directory {
         stat_at(self.0.fd()?, name)
     }
 
+    /// Tells whether something is at a path, links followed.
+    pub(super) fn has(&self, path: &BStr) -> bool {
+        let Ok(fd) = self.0.fd() else { return false };
+        rustix::fs::statat(fd, OsStr::from_bytes(path), AtFlags::empty()).is_ok()
+    }
+
+    /// Returns the target of a link.
+    pub(super) fn target(&self, name: &BStr) -> io::Result<Vec<u8>> {
+        let target = rustix::fs::readlinkat(self.0.fd()?, OsStr::from_bytes(name), Vec::new())?;
+        Ok(target.into_bytes())
+    }
+
     /// Reads a whole regular file; `None` for anything else, which is never waited for.
     pub(super) fn read(&self, name: &BStr) -> io::Result<Option<Vec<u8>>> {
         let (mut file, stat) = open_at(self.0.fd()?, name)?;

@@ -19,6 +19,7 @@ pub(crate) mod keep;
 pub(crate) mod lfs;
 mod limits;
 mod names;
+mod nested;
 mod omit;
 mod operation;
 mod queue;

@@ -15,6 +15,7 @@ use super::{
     ignore::{Rule, Rules},
     index::PrivateIndex,
     names,
+    nested::is_repository,
     scan::{Candidate, Judges, LeftOut, Scan, Walk},
 };
 use crate::contract::OmissionReason;
@@ -506,22 +507,4 @@ fn special(kind: FileType) -> Option<&'static str> {
         FileType::BlockDevice => "block device",
         _ => return None,
     })
-}
-
-/// Tells whether the `.git` in a directory is a repository, or leads to one: gitrepository-layout(5).
-fn is_repository(directory: &Directory) -> bool {
-    match directory.stat(".git".into()) {
-        Ok(stat) if stat.kind == FileType::Directory => {
-            ["HEAD", "objects", "refs"].iter().all(|part| {
-                directory
-                    .stat(format!(".git/{part}").as_str().into())
-                    .is_ok()
-            })
-        }
-        Ok(stat) if stat.kind == FileType::RegularFile => {
-            matches!(directory.read(".git".into()), Ok(Some(text)) if text.starts_with(b"gitdir:"))
-        }
-        Ok(stat) if stat.kind == FileType::Symlink => true,
-        _ => false,
-    }
 }

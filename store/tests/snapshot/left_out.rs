@@ -84,6 +84,43 @@ fn repositories_inside_are_named_with_and_without_commits() {
 }
 
 #[test]
+fn what_only_looks_like_a_repository_is_captured_as_git_adds_it() {
+    let repo = Repo::seeded();
+    for (path, pointer) in [
+        ("gone", "gitdir: /nowhere/at/all\n"),
+        ("relative", "gitdir: ../.git/worktrees/pruned\n"),
+        ("worktree", "gitdir: ../.git/worktrees/half\n"),
+        ("garbage", "no pointer\n"),
+        ("nothing", ""),
+    ] {
+        repo.write(&format!("{path}/.git"), pointer);
+        repo.write(&format!("{path}/file"), "of the user\n");
+    }
+    repo.write(".git/worktrees/half/HEAD", "ref: refs/heads/main\n");
+    repo.write(".git/worktrees/half/commondir", "../../gone\n");
+    repo.write("link/file", "of the user\n");
+    repo.link("link/.git", "nowhere");
+    repo.git(&["init", "-q", "headless"]);
+    repo.write("headless/.git/HEAD", "");
+    repo.write("headless/file", "of the user\n");
+
+    let snapshot = repo.capture();
+    let (_, by_git) = repo.trees_by_git();
+    assert_eq!(repo.files(snapshot.worktree_tree), repo.files(&by_git));
+    assert_eq!(repo.files(snapshot.worktree_tree).len(), 9);
+
+    let elsewhere = tempfile::tempdir().unwrap();
+    let elsewhere = elsewhere.path().to_str().unwrap();
+    repo.git(&["init", "-q", "--separate-git-dir", elsewhere, "moved"]);
+    let nested: Vec<_> = omissions(&repo.capture())
+        .into_iter()
+        .filter(|(_, reason)| *reason == OmissionReason::NestedRepository)
+        .map(|(path, _)| path)
+        .collect();
+    assert_eq!(nested, ["moved"]);
+}
+
+#[test]
 fn what_servers_refuse_is_named_and_the_rest_captured() {
     let repo = Repo::seeded();
     repo.write("new", "fine\n");
