@@ -6,6 +6,8 @@
 mod breaking;
 #[path = "remote_helper/by_hand.rs"]
 mod by_hand;
+#[path = "remote_helper/connections.rs"]
+mod connections;
 #[path = "remote_helper/fetch.rs"]
 mod fetch;
 #[path = "remote_helper/fetch_options.rs"]

@@ -18,6 +18,7 @@ mod measure;
 mod reading;
 mod report;
 mod rows;
+mod servers;
 mod stage;
 mod transfer;
 

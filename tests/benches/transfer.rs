@@ -1,107 +1,54 @@
-//! Sending and fetching one new checkpoint, over a path and over `git://`.
+//! Sending and fetching one new checkpoint, over each transport that runs here.
 
 use std::{
     cell::Cell,
-    net::{TcpListener, TcpStream},
     path::{Path, PathBuf},
-    process::{Child, Command},
-    time::{Duration, Instant},
+    process::Command,
 };
 
 use crate::{
     generate,
     report::Group,
     rows::{Goal, Row, pair},
+    servers::Served,
     stage::Stage,
 };
 
-/// A `git daemon` that takes pushes; ends when dropped.
-struct Daemon {
-    child: Child,
-    port: u16,
-}
-
-impl Daemon {
-    fn start(stage: &Stage) -> Self {
-        let free = TcpListener::bind("127.0.0.1:0").expect("there is a free port");
-        let port = free.local_addr().expect("it is bound").port();
-        drop(free);
-        let root = stage.path("");
-        let child = stage
-            .command("git", &root)
-            .args([
-                "daemon",
-                "--export-all",
-                "--enable=receive-pack",
-                "--reuseaddr",
-            ])
-            .args(["--listen=127.0.0.1", &format!("--port={port}")])
-            .arg(format!("--base-path={}", root.display()))
-            .spawn()
-            .expect("Git can be started");
-        let start = Instant::now();
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            assert!(
-                start.elapsed() < Duration::from_secs(10),
-                "git daemon does not answer"
-            );
-            std::thread::yield_now();
-        }
-        Daemon { child, port }
-    }
-}
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        // It is gone already where this fails.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 pub(crate) fn run(quick: bool) -> Group {
     let stage = Stage::new();
-    let daemon = Daemon::start(&stage);
     let rounds = if quick { 3 } else { 41 };
     let mut rows = Vec::new();
-    for transport in ["path", "git"] {
-        let url = |name: &str| match transport {
-            "path" => stage.path(name).display().to_string(),
-            _ => format!("git://127.0.0.1:{}/{name}", daemon.port),
-        };
+    for served in Served::all(&stage) {
+        let transport = served.transport;
         let writer = generate::project(&stage, &format!("writer-{transport}"), 1_000);
         let [ours, theirs] = ["ours", "theirs"].map(|side| {
             let name = format!("{side}-{transport}.git");
             let bare = ["clone", "-q", "--bare"].map(String::from);
             let from = writer.display().to_string();
-            stage.git(
-                &stage.path(""),
-                bare.into_iter().chain([from, name.clone()]),
-            );
-            name
+            stage.git(&served.root, bare.into_iter().chain([from, name.clone()]));
+            served.url(&name)
         });
-        stage.git(&writer, ["remote", "add", "origin", &url(&ours)]);
+        stage.git(&writer, ["remote", "add", "origin", &ours]);
         stage.git(&writer, ["handoff", "init", "-q"]);
         let next = |round: usize| {
             generate::edit(&writer, 5, round);
             stage.git(&writer, ["handoff", "save", "bench", "-q", "-m", "Measure"]);
         };
         let name = "refs/handoff/bench:refs/handoff/bench";
-        let direct = url(&theirs);
         rows.push(push(
             &stage,
             &writer,
             transport,
             rounds,
             next,
-            &["git", "push", "-q", &direct, name],
+            &["git", "push", "-q", &theirs, name],
         ));
         rows.push(fetch(
             &stage,
             &writer,
             transport,
             rounds,
-            [&url(&ours), &direct],
+            [&ours, &theirs],
             next,
             name,
         ));
