@@ -1,6 +1,6 @@
 //! Compares the worktree and the index, as they are now, with what a content says.
 
-use std::collections::HashMap;
+use std::{collections::BTreeMap, ffi::OsStr, os::unix::ffi::OsStrExt};
 
 use gix::bstr::{BString, ByteSlice};
 use store::{
@@ -25,14 +25,18 @@ pub(crate) fn differences(
     let snapshot = snapshot::capture(repository, &options)?;
     let origin = &content.repository;
     let mut found = Vec::new();
-    if snapshot.worktree_tree != origin.worktree_tree {
-        let raw = content.artifacts.raw;
-        let raw = raw.map(|raw| files(repository, raw)).transpose()?;
-        let raw = raw.unwrap_or_default();
+    let recorded_raw = content.artifacts.raw;
+    if snapshot.worktree_tree != origin.worktree_tree || snapshot.raw_tree != recorded_raw {
+        let raw = recorded_raw.map(|raw| files(repository, raw)).transpose()?;
+        let mut raw = raw.unwrap_or_default();
         let differ = changes(repository, origin.worktree_tree, snapshot.worktree_tree)?;
         let is_raw = |change: &Change| raw.get(&change.path) == Some(&change.new);
-        let differ = differ.iter().filter(|change| !is_raw(change));
-        found.extend(differ.map(|change| change.violation("the worktree")));
+        let others = differ.iter().filter(|change| !is_raw(change));
+        found.extend(others.map(|change| change.violation("the worktree")));
+        for change in &differ {
+            raw.remove(&change.path);
+        }
+        found.extend(other_bytes(repository, raw)?);
     }
     if snapshot.index_tree != origin.index_tree {
         let differ = changes(repository, origin.index_tree, snapshot.index_tree)?;
@@ -118,8 +122,30 @@ fn changes(repository: &Repository, old: Oid, new: Oid) -> Result<Vec<Change>, G
     Ok(changes)
 }
 
+/// Names the files of `raw` that hold other bytes now, though what Git stores of them is the same.
+fn other_bytes(
+    repository: &Repository,
+    raw: BTreeMap<BString, Item>,
+) -> Result<Vec<Violation>, GitError> {
+    let Some(worktree) = repository.worktree() else {
+        return Ok(Vec::new());
+    };
+    let mut found = Vec::new();
+    for (path, (_, id)) in raw {
+        let file = worktree.join(OsStr::from_bytes(&path));
+        let hash = ["hash-object", "--no-filters", "--"].map(OsStr::new);
+        let args = hash.into_iter().chain([file.as_os_str()]);
+        if repository.git().output(args)?.trim_ascii_end() != id.as_bytes() {
+            let detail = "the worktree has other bytes there, which Git stores as the same";
+            let code = ErrorCode::WorktreeChanged;
+            found.push(Violation::new(code, path.to_string(), detail));
+        }
+    }
+    Ok(found)
+}
+
 /// Returns what stands at each path of a tree.
-fn files(repository: &Repository, tree: Oid) -> Result<HashMap<BString, Item>, GitError> {
+fn files(repository: &Repository, tree: Oid) -> Result<BTreeMap<BString, Item>, GitError> {
     let tree = tree.to_string();
     let said = repository
         .git()

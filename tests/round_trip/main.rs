@@ -11,6 +11,8 @@ mod edits;
 #[cfg(test)]
 mod killed;
 #[cfg(test)]
+mod named;
+#[cfg(test)]
 mod no_room;
 #[cfg(test)]
 mod property;

@@ -170,9 +170,14 @@ fn verify_reads_lfs_pointers_itself() {
         manifest.content.worktree.lfs = listed.into();
     };
     type Lie = (&'static str, fn(&mut Vec<LfsPointer>));
-    let lies: [Lie; 3] = [
+    let lies: [Lie; 4] = [
         ("picture.png", |listed| listed.clear()),
         ("picture.png", |listed| listed[0].size = 6),
+        ("new.txt", |listed| {
+            let (oid, size) = (listed[0].oid, listed[0].size);
+            let path = path("new.txt");
+            listed.insert(0, LfsPointer { path, oid, size });
+        }),
         ("picture.png", |listed| listed[0].oid = Digest::of(b"other")),
     ];
     for (artifact, lie) in lies {

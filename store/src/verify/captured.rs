@@ -8,14 +8,14 @@ use std::collections::{HashMap, HashSet};
 
 use gix::{
     ObjectId,
-    bstr::{BString, ByteSlice},
+    bstr::{BStr, BString, ByteSlice},
     diff::tree::{Recorder, recorder::Change},
     objs::{FindExt, TreeRefIter},
 };
 
 use super::Violation;
 use crate::{
-    contract::{Content, Untracked},
+    contract::{Content, LfsPointer, Untracked},
     error_code::ErrorCode,
     snapshot::{changes::Changes, lfs},
 };
@@ -94,14 +94,16 @@ impl Facts<'_> {
         let changes = Changes::between(self.objects, head, origin.worktree_tree.id())?;
         let found = lfs::pointers(self.objects, &changes)?;
         let said = self.whole.worktree.lfs.inline();
-        if found == said {
-            return Ok(None);
-        }
-        let differs = |(one, other): (Option<_>, Option<_>)| (one != other).then(|| one.or(other));
-        let mut pairs = (0..found.len().max(said.len())).map(|at| (found.get(at), said.get(at)));
-        let first = pairs.find_map(differs).flatten();
-        Ok(first.map(|pointer| {
+        let unlisted = lacking(&found, said).map(|pointer| {
             let detail = "the manifest does not list it as the LFS pointer that the worktree has";
+            (pointer, detail)
+        });
+        let untrue = || {
+            let detail =
+                "the manifest lists it as an LFS pointer, which the worktree does not have";
+            lacking(said, &found).map(|pointer| (pointer, detail))
+        };
+        Ok(unlisted.or_else(untrue).map(|(pointer, detail)| {
             Violation::new(ErrorCode::TreeMismatch, pointer.path.to_string(), detail)
         }))
     }
@@ -143,6 +145,16 @@ impl Facts<'_> {
             Violation::new(ErrorCode::MalformedManifest, field, detail)
         }))
     }
+}
+
+/// Returns the first pointer that another list does not have.
+fn lacking<'a>(list: &'a [LfsPointer], other: &[LfsPointer]) -> Option<&'a LfsPointer> {
+    let known: HashMap<&BStr, &LfsPointer> = other
+        .iter()
+        .map(|pointer| (pointer.path.as_bstr(), pointer))
+        .collect();
+    let mut list = list.iter();
+    list.find(|pointer| known.get(pointer.path.as_bstr()) != Some(pointer))
 }
 
 /// Returns mode, id and path of the files that a tree has and another one has not.
