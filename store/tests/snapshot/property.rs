@@ -29,7 +29,9 @@ const CONTENTS: [&str; 6] = [
 
 const IGNORES: [&str; 4] = ["*.log\n", "/b/\n", "a*\n!a.txt\n", "c.log\nx\n"];
 
-const ATTRIBUTES: [&str; 4] = [
+const ATTRIBUTES: [&str; 6] = [
+    "* text eol=lf\n*.log binary\n",
+    "a* text ident eol=crlf\n",
     "* text=auto\n",
     "*.txt eol=crlf\n",
     "b/* ident\n",
@@ -164,8 +166,14 @@ fn apply(repo: &Repo, step: &Step) {
     }
 }
 
+/// Rounds of the property test, more with `CAPTURES`.
+fn rounds() -> u32 {
+    let wanted = std::env::var("CAPTURES").ok();
+    wanted.and_then(|wanted| wanted.parse().ok()).unwrap_or(48)
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: rounds(), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn trees_are_those_that_git_makes(steps in prop::collection::vec(step(), 1..30)) {
