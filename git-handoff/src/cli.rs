@@ -9,7 +9,7 @@ use crate::{
     commands,
     context::{Context, Environment},
     error::CommandError,
-    exit,
+    exit, signals,
     ui::{Ui, unwritten},
 };
 
@@ -104,6 +104,7 @@ pub(crate) fn command() -> clap::Command {
 
 /// Runs `git handoff` with the arguments and environment of this process.
 pub fn main() -> ExitCode {
+    signals::outlive_file_size_limit();
     let environment = Environment::read();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,

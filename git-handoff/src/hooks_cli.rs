@@ -73,6 +73,7 @@ enum Command {
 ///
 /// Under the name of a hook it is that hook: some servers take one executable and nothing else.
 pub fn main() -> ExitCode {
+    crate::signals::outlive_file_size_limit();
     let called = env::args_os().next().map(PathBuf::from);
     let name = called.as_deref().and_then(Path::file_name);
     match name.and_then(OsStr::to_str) {

@@ -24,6 +24,7 @@ mod remote_helper;
 mod safety;
 mod scopes;
 mod shallow;
+mod signals;
 mod source;
 mod state;
 mod temporary;

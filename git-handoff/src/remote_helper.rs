@@ -28,6 +28,7 @@ use crate::{error::CommandError, exit, ui::Ui};
 
 /// Runs the remote helper with the arguments and environment of this process.
 pub fn main() -> ExitCode {
+    crate::signals::outlive_file_size_limit();
     let ui = Ui::new(false, false);
     let arguments: Vec<OsString> = env::args_os().skip(1).collect();
     let [remote, url] = arguments.as_slice() else {
