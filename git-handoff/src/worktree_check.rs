@@ -1,14 +1,19 @@
 //! Compares the worktree and the index, as they are now, with what a content says.
 
-use std::{collections::BTreeMap, ffi::OsStr, os::unix::ffi::OsStrExt};
+use std::{collections::BTreeMap, ffi::OsStr, fs, os::unix::ffi::OsStrExt, path::Path};
 
 use gix::bstr::{BString, ByteSlice};
 use store::{
-    contract::Content, error_code::ErrorCode, git::GitError, oid::Oid, repository::Repository,
-    snapshot, verify::Violation,
+    contract::Content,
+    error_code::ErrorCode,
+    git::{self, GitError},
+    oid::Oid,
+    repository::Repository,
+    snapshot,
+    verify::Violation,
 };
 
-use crate::{checkpoint, context::Context, error::CommandError, ui::count};
+use crate::{checkpoint, context::Context, error::CommandError, temporary::Temporary, ui::count};
 
 /// How many paths are named at most.
 const NAMED: usize = 100;
@@ -30,9 +35,17 @@ pub(crate) fn differences(
         let raw = recorded_raw.map(|raw| files(repository, raw)).transpose()?;
         let mut raw = raw.unwrap_or_default();
         let differ = changes(repository, origin.worktree_tree, snapshot.worktree_tree)?;
-        let is_raw = |change: &Change| raw.get(&change.path) == Some(&change.new);
-        let others = differ.iter().filter(|change| !is_raw(change));
-        found.extend(others.map(|change| change.violation("the worktree")));
+        // What an ignore rule of this place keeps out of a capture may be here all the same.
+        let uncaptured: Vec<&Change> = differ.iter().filter(|c| c.status == b'D').collect();
+        let ignored = ignored_files(repository, &uncaptured)?;
+        let is_same = |change: &&Change| match ignored.get(&change.path) {
+            Some(here) => *here == change.old || raw.get(&change.path) == Some(here),
+            None => raw.get(&change.path) == Some(&change.new),
+        };
+        for change in differ.iter().filter(|change| !is_same(change)) {
+            let is_ignored = ignored.contains_key(&change.path);
+            found.push(change.violation("the worktree", is_ignored));
+        }
         for change in &differ {
             raw.remove(&change.path);
         }
@@ -40,7 +53,11 @@ pub(crate) fn differences(
     }
     if snapshot.index_tree != origin.index_tree {
         let differ = changes(repository, origin.index_tree, snapshot.index_tree)?;
-        found.extend(differ.iter().map(|change| change.violation("the index")));
+        found.extend(
+            differ
+                .iter()
+                .map(|change| change.violation("the index", false)),
+        );
     }
     if snapshot.conflict_trees != content.artifacts.conflicts {
         let detail = "the conflicts in the index are not those of the checkpoint";
@@ -75,10 +92,11 @@ struct Change {
 }
 
 impl Change {
-    fn violation(&self, place: &str) -> Violation {
+    fn violation(&self, place: &str, is_ignored: bool) -> Violation {
         let (old, new) = (&self.old.0, &self.new.0);
         let what = match self.status {
             b'A' => format!("{place} has it, the checkpoint has not"),
+            b'D' if is_ignored => format!("{place} has something else there, which is ignored"),
             b'D' => format!("{place} does not have it any more"),
             _ if old != new && self.old.1 == self.new.1 => {
                 format!("{place} has it with mode {new}, the checkpoint with {old}")
@@ -142,6 +160,71 @@ fn other_bytes(
         }
     }
     Ok(found)
+}
+
+/// Returns what Git would add of the paths that no capture holds but that are there.
+fn ignored_files(
+    repository: &Repository,
+    missing: &[&Change],
+) -> Result<BTreeMap<BString, Item>, CommandError> {
+    let Some(worktree) = repository.worktree() else {
+        return Ok(BTreeMap::new());
+    };
+    let is_there = |change: &&&Change| {
+        let path = Path::new(OsStr::from_bytes(&change.path));
+        let mut folders = path.ancestors().skip(1);
+        let about = |path: &Path| worktree.join(path).symlink_metadata();
+        about(path).is_ok_and(|about| about.is_file() || about.is_symlink())
+            && folders.all(|folder| about(folder).is_ok_and(|about| about.is_dir()))
+    };
+    let there: Vec<&[u8]> = missing
+        .iter()
+        .filter(is_there)
+        .map(|change| change.path.as_slice())
+        .collect();
+    if there.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    // An index and objects of its own: nothing of this is to stay.
+    let scratch = Temporary::directory()?;
+    let objects = scratch.path().join("objects");
+    fs::create_dir(&objects)?;
+    let git = |args: &[&str], input: &[u8]| {
+        let mut command = repository.git().command(args);
+        command
+            .current_dir(worktree)
+            .env("GIT_INDEX_FILE", scratch.path().join("index"))
+            .env("GIT_OBJECT_DIRECTORY", &objects);
+        git::run(command, input)
+    };
+    let add = [
+        "--literal-pathspecs",
+        "-c",
+        "core.hooksPath=/dev/null",
+        "-c",
+        "core.fsmonitor=false",
+        "-c",
+        "core.splitIndex=false",
+        "add",
+        "--force",
+        "--sparse",
+        "--pathspec-from-file=-",
+        "--pathspec-file-nul",
+    ];
+    // What Git cannot add stays missing.
+    git(&add, &there.join(&0))?;
+    let listed = git(&["ls-files", "--stage", "-z"], b"")?.stdout;
+    let lines = listed.split(|byte| *byte == 0);
+    Ok(lines
+        .filter_map(|line| {
+            let (about, path) = line.split_at(line.find_byte(b'\t')?);
+            let mut words = about.split(|byte| *byte == b' ');
+            Some((
+                path[1..].into(),
+                (words.next()?.into(), words.next()?.into()),
+            ))
+        })
+        .collect())
 }
 
 /// Returns what stands at each path of a tree.

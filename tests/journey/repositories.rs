@@ -366,3 +366,39 @@ fn where_several_scopes_could_be_meant_they_are_named() {
         .code(2);
     assert_eq!(error_code(&refused), "AMBIGUOUS_SCOPE");
 }
+
+#[test]
+fn what_the_receiver_ignores_is_compared_with_the_checkpoint_all_the_same() {
+    let world = World::new();
+    let (server, dir) = server_and_clone(&world, "here");
+    world.write(&dir, "notes.local", "untracked here\n");
+    world.write(&dir, "odd\nname.local", "untracked too\n");
+    std::os::unix::fs::symlink("nowhere", dir.join("link.local")).unwrap();
+    let work = round_trip(&world, &dir, &server);
+    world.write(&work, ".git/info/exclude", "*.local\n");
+    world.handoff(&work, ["verify", "work", "--worktree"]).ok();
+
+    world.write(&work, "notes.local", "edited\n");
+    fs::remove_file(work.join("link.local")).unwrap();
+    let status = world
+        .git(&work, ["status", "--porcelain"])
+        .ok()
+        .stdout()
+        .to_owned();
+    let found = world
+        .handoff(&work, ["verify", "work", "--worktree"])
+        .code(4);
+    let said = found.stdout();
+    let findings: Vec<&str> = said.lines().filter(|l| l.starts_with("FAIL")).collect();
+    assert_eq!(
+        findings,
+        [
+            "FAIL  worktree: link.local: the worktree does not have it any more [WORKTREE_CHANGED]",
+            "FAIL  worktree: notes.local: the worktree has something else there, which is ignored [WORKTREE_CHANGED]",
+        ]
+    );
+    assert_eq!(
+        world.git(&work, ["status", "--porcelain"]).ok().stdout(),
+        status
+    );
+}
