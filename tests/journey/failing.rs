@@ -228,7 +228,7 @@ fn a_bad_name_or_option_is_a_matter_of_usage() {
     insta::assert_snapshot!(refused.stderr(), @"
     error: unrecognized subcommand 'sav'
 
-      tip: a similar subcommand exists: 'save'
+      tip: some similar subcommands exist: 'scan', 'save'
 
     Usage: git handoff [OPTIONS] <COMMAND>
 
