@@ -399,6 +399,9 @@ pub fn tells_no_room(message: &str) -> bool {
         "File too large",
         "Out of diskspace",
         "unknown write failure on standard output",
+        // The signal of that limit, setrlimit(2), where it ends Git or what Git has started.
+        "(SIGXFSZ)",
+        "died of signal 25",
     ];
     phrases.iter().any(|phrase| message.contains(phrase))
 }
