@@ -238,7 +238,7 @@ fn start(world: &World, dir: &Path) -> (Child, BufReader<std::process::ChildStdo
         "--",
         "sh",
         "-c",
-        "trap 'exit 9' INT; echo ready; read x",
+        "trap 'exit 9' INT; echo ready; while :; do read x; done",
     ]);
     let mut child = command
         .stdin(Stdio::piped())
