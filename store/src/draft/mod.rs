@@ -1,6 +1,6 @@
 //! Drafts: what an author writes of a handoff, in YAML or JSON.
 //!
-//! A draft holds authored fields and nothing else. [`Draft::read`] finds all that is wrong with one, and a [`Source`]
+//! A draft holds authored fields and nothing else. [`Draft::read`] finds all that is wrong with one, and a [`Reading`]
 //! says on which line a field stands. [`template`] writes one to fill in.
 
 mod place;
