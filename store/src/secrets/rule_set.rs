@@ -209,7 +209,19 @@ impl RuleSet {
         let mut allowlists = Vec::new();
         let mut told = String::new();
         for (origin, config) in configs {
-            told.push_str(&format!("{:?}{:?}", config.rules, config.allowlists));
+            match origin {
+                // Their text says all of them; others may have taken some out.
+                Origin::Own => {
+                    OWN_RULES.iter().for_each(|text| told.push_str(text));
+                    for rule in &config.rules {
+                        told.push_str(&rule.id);
+                        told.push('\n');
+                    }
+                }
+                Origin::Others => {
+                    told.push_str(&format!("{:?}{:?}", config.rules, config.allowlists));
+                }
+            }
             for rule in &config.rules {
                 rules.push(
                     Rule::new(*origin, rule)

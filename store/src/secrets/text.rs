@@ -118,7 +118,10 @@ impl TextScan<'_> {
             let keyword = found.start()..found.end();
             for at in &rules.rules_of_keyword[found.pattern().as_usize()] {
                 let rule = &rules.rules[*at];
-                self.work = self.work.saturating_sub(1);
+                // What no value begins with costs nearly nothing: a file full of zeros is no work.
+                if !matches!(rule.form, Form::Token { .. }) {
+                    self.work = self.work.saturating_sub(1);
+                }
                 match rule.form {
                     Form::Token { after } => self.token(*at, rule, keyword.clone(), after),
                     Form::Near { before, after } => self.near(*at, rule, &keyword, before, after),
@@ -156,6 +159,7 @@ impl TextScan<'_> {
         {
             return;
         }
+        self.work = self.work.saturating_sub(1);
         let end = (start + after.max(keyword.len() + 8)).min(self.text.len());
         let window = &self.text[start..end];
         let Some(regex) = rule.regex.as_ref().and_then(|lazy| lazy.get()) else {
