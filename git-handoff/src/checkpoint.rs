@@ -23,7 +23,7 @@ use store::{
 
 use crate::{
     actor::Actor,
-    authoring::{self, Author, Handoff},
+    authoring::{self, Author, Handoff, Warning},
     content::Parts,
     context::Context,
     draft_file,
@@ -39,6 +39,8 @@ pub(crate) struct Saved {
     /// Whether it was written now; otherwise the current generation says the same already.
     pub(crate) created: bool,
     pub(crate) content_digest: Digest,
+    /// What is to be said of what it holds.
+    pub(crate) warnings: Vec<Warning>,
     /// What the local ref named before.
     pub(crate) local_before: Option<ObjectId>,
     /// The record before.
@@ -55,6 +57,7 @@ impl Saved {
             record: view.tip.clone(),
             created: false,
             content_digest,
+            warnings: Vec::new(),
             local_before: view.local,
         })
     }
@@ -65,6 +68,7 @@ impl Saved {
     ///
     /// The first rejection; `CAS_CONFLICT` where another writer was faster.
     pub(crate) fn append(
+        context: &Context,
         repository: &Repository,
         view: Option<&ScopeView>,
         checkpoint: NewCheckpoint<'_>,
@@ -73,14 +77,16 @@ impl Saved {
         let content_digest = authoring::content_digest(&checkpoint.manifest.content);
         let composed = checkpoint.compose(repository)?;
         let writer = Writer {
+            context,
             repository,
             scope: &scope,
         };
-        let record = writer.append(view, composed)?;
+        let (record, warnings) = writer.append(view, composed)?;
         Ok(Saved {
             record,
             created: true,
             content_digest,
+            warnings,
             local_before: view.and_then(|view| view.local),
             before: view.map(|view| view.tip.id),
         })
@@ -113,7 +119,7 @@ pub(crate) fn save(
         receipts: &handoff.receipts,
         attachments: &handoff.attachments,
     };
-    let saved = Saved::append(author.repository, view, checkpoint)?;
+    let saved = Saved::append(author.context, author.repository, view, checkpoint)?;
     let draft = handoff.draft().map(|(_, digest)| *digest);
     let at = At {
         draft,

@@ -23,6 +23,7 @@ mod remote;
 mod remote_helper;
 mod safety;
 mod scopes;
+mod secrets;
 mod shallow;
 mod signals;
 mod source;

@@ -103,6 +103,7 @@ fn change(
     apply(&mut state.omit);
     CaptureOptions {
         omit: state.omit.into_iter().map(|Bytes(spec)| spec).collect(),
+        secret: state.secret.into_iter().map(|Bytes(path)| path).collect(),
         prefix: PathBuf::new(),
         unfilled: state.unfilled.iter().map(Unfilled::to_capture).collect(),
     }

@@ -1,7 +1,11 @@
 //! The prepared handoff of a scope: read, written, and made a checkpoint.
 
 use gix::ObjectId;
-use hooks::{reader::ScopeView, rejection::Rejection};
+use hooks::{
+    reader::ScopeView,
+    rejection::Rejection,
+    secret_scan::{NewState, SecretScan},
+};
 use store::{
     contract::{Prepared, PreparedSchema},
     digest::Digest,
@@ -15,9 +19,10 @@ use store::{
 };
 
 use crate::{
-    authoring::{Author, Handoff},
+    authoring::{Author, Handoff, Warning},
     checkpoint::At,
     error::CommandError,
+    secrets,
 };
 
 /// Notes at the end of the message: what it was made of.
@@ -29,11 +34,11 @@ const ATTEMPTS: usize = 20;
 
 /// Writes a judged handoff as the prepared one of its scope; one that says the same is left as it is.
 ///
-/// Returns it, and whether it was written now.
+/// Returns it, whether it was written now, and what is to be said of what it holds.
 pub(crate) fn write(
     author: &Author<'_>,
     handoff: &Handoff,
-) -> Result<(VerifiedPrepared, bool), CommandError> {
+) -> Result<(VerifiedPrepared, bool, Vec<Warning>), CommandError> {
     let repository = author.repository;
     let document = Prepared {
         schema: PreparedSchema::V1,
@@ -46,7 +51,7 @@ pub(crate) fn write(
         && known.document.value.observed_tip == document.observed_tip
         && At::of(&known) == At::made_of(handoff)
     {
-        return Ok((known, false));
+        return Ok((known, false, Vec::new()));
     }
     let at = At::made_of(handoff);
     let draft = at.draft.map(|digest| format!("{DRAFT}: {digest}"));
@@ -61,8 +66,14 @@ pub(crate) fn write(
     };
     let id = record::write(repository, &new.compose(repository)?)?;
     let judged = judge(repository, author.scope, id)?;
+    let found = SecretScan::of_worktree(repository)?.scan(
+        repository,
+        handoff.view.as_ref().map(|view| &view.tip),
+        &NewState::of_prepared(&judged),
+    )?;
+    let warnings = secrets::judge(author.context, repository, &found)?;
     point(repository, author.scope, id)?;
-    Ok((judged, true))
+    Ok((judged, true, warnings))
 }
 
 fn point(repository: &Repository, scope: &ScopeName, id: ObjectId) -> Result<(), CommandError> {

@@ -27,6 +27,8 @@ pub(crate) struct State {
     pub(crate) read: BTreeMap<ScopeName, Read>,
     /// What every capture here leaves out, as pathspecs.
     pub(crate) omit: Vec<Bytes>,
+    /// Files of which a scan has said that they hold a secret; those of them that are left out are so for that reason.
+    pub(crate) secret: Vec<Bytes>,
     /// Submodules whose commit only the checkpoint knows that was last restored here.
     pub(crate) unfilled: Vec<Unfilled>,
     /// Digests of the newest receipts whose commands ran here: those alone are run again unasked.

@@ -6,6 +6,7 @@ use hooks::{
     policy::Policy,
     reader::{self, ScopeView},
     rules::namespace,
+    secret_scan::{NewState, SecretScan},
 };
 use store::{
     error_code::ErrorCode,
@@ -17,16 +18,20 @@ use store::{
     verify::VerifiedRecord,
 };
 
-use crate::{context::Context, error::CommandError};
+use crate::{authoring::Warning, context::Context, error::CommandError, secrets};
 
 /// Appends to one scope.
 pub(crate) struct Writer<'a> {
+    pub(crate) context: &'a Context,
     pub(crate) repository: &'a Repository,
     pub(crate) scope: &'a ScopeName,
 }
 
 impl Writer<'_> {
-    /// Writes a record behind `view`'s tip, judges it and moves the local ref to it.
+    /// Writes a record behind `view`'s tip, judges it, looks for secrets in what it brings along, and moves the local
+    /// ref to it.
+    ///
+    /// Returns it, and what is to be said of it.
     ///
     /// # Errors
     ///
@@ -35,7 +40,7 @@ impl Writer<'_> {
         &self,
         view: Option<&ScopeView>,
         mut record: NewRecord,
-    ) -> Result<VerifiedRecord, CommandError> {
+    ) -> Result<(VerifiedRecord, Vec<Warning>), CommandError> {
         record.sign = self
             .repository
             .gix()
@@ -53,8 +58,15 @@ impl Writer<'_> {
             now: Timestamp::now(),
         };
         let judged = judge.line(self.scope, id, before, before)?;
+        let state = NewState::of_record(&judged.tip);
+        let found = SecretScan::of_worktree(self.repository)?.scan(
+            self.repository,
+            view.map(|view| &view.tip),
+            &state,
+        )?;
+        let warnings = secrets::judge(self.context, self.repository, &found)?;
         self.swap(view.and_then(|view| view.local), id)?;
-        Ok(judged.tip)
+        Ok((judged.tip, warnings))
     }
 
     /// Moves the local ref and the mark of what was judged to `new`.

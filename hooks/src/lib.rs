@@ -16,5 +16,6 @@ pub mod quarantine;
 pub mod reader;
 pub mod rejection;
 pub mod rules;
+pub mod secret_scan;
 pub mod server_dir;
 mod share;

@@ -11,13 +11,14 @@ use store::{
     repository::Repository,
     scope::{RECORDS, REMOTE, SEEN, ScopeName, VERIFIED},
     timestamp::Timestamp,
-    verify::VerifiedRecord,
+    verify::{self, Depth, VerifiedRecord},
 };
 
 use crate::{
     judge::Judge,
     policy::Policy,
     rejection::{Rejection, non_linear},
+    secret_scan::SecretScan,
 };
 
 /// How many notes are written in one ref transaction.
@@ -415,9 +416,35 @@ pub fn judge_outgoing(
         policy: Policy::default(),
         now,
     };
-    judge
-        .change(name, change, mark, || {
-            known_scopes(repository).map_err(failed)
-        })
-        .map(|_| ())
+    judge.change(name, change, mark, || {
+        known_scopes(repository).map_err(failed)
+    })?;
+    scan_outgoing(repository, &scope, change)
+}
+
+/// Looks for secrets in the records that the remote lacks, whoever judged them before.
+fn scan_outgoing(
+    repository: &Repository,
+    scope: &ScopeName,
+    change: RefChange,
+) -> Result<(), Rejection> {
+    let Some(new) = change.target() else {
+        return Ok(());
+    };
+    let objects = repository.gix();
+    let walk = line::back_to(objects, new, |id| Some(id) == change.old())?;
+    let read = |id, before: Option<&VerifiedRecord>| {
+        verify::record(objects, id, Some(scope), before, Depth::Documents).into_result()
+    };
+    let mut before = match walk.stopped_at {
+        Some(id) => Some(read(id, None)?),
+        None => None,
+    };
+    let scan = SecretScan::of_worktree(repository)?;
+    for id in walk.records.iter().rev() {
+        let record = read(*id, before.as_ref())?;
+        scan.judge(repository, before.as_ref(), &record)?;
+        before = Some(record);
+    }
+    Ok(())
 }

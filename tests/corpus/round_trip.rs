@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::{
     case::{Case, decode, disk_path, sha256, strings, text},
     failures::Failures,
-    untouched,
+    share, untouched,
 };
 
 /// Files of an operation in progress, and the refs beside them.
@@ -27,6 +27,10 @@ pub(crate) fn check(case: &Case) -> Vec<String> {
         if refused.status.success() {
             failures.add("saved what is to be refused".into());
         }
+        return failures.0;
+    }
+    if share::has_secrets(case) {
+        share::refused(case, &mut failures);
         return failures.0;
     }
     let Some(saved) = save(case, &mut failures) else {

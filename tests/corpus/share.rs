@@ -18,9 +18,36 @@ pub(crate) fn check(case: &Case) -> Vec<String> {
     let mut failures = Failures::default();
     match case.facts["share"]["push"].as_array() {
         Some(_) => Sharing::of(case).check(&mut failures),
+        None if has_secrets(case) => refused(case, &mut failures),
         None => alone(case, &mut failures),
     }
     failures.0
+}
+
+/// Tells whether a case has credentials in its worktree: it is not saved with them.
+pub(crate) fn has_secrets(case: &Case) -> bool {
+    !strings(&case.facts["secrets"]).is_empty()
+}
+
+/// Nothing with a secret becomes a record that could be sent; each path is named, and no value printed.
+pub(crate) fn refused(case: &Case, failures: &mut Failures) {
+    for args in [&["save", "demo"][..], &["save", "demo", "--json"]] {
+        let output = case.handoff(args);
+        case.silent(&output, failures);
+        failures.equal("exit code", output.status.code(), Some(5));
+        let said = [output.stdout.as_slice(), &output.stderr].concat();
+        let said = String::from_utf8_lossy(&said);
+        // What stands between the lines of `id_case` is a sentence, and no key.
+        let secrets = strings(&case.facts["secrets"]).into_iter();
+        for path in secrets.filter(|path| path != "id_case") {
+            if !said.contains(&path) {
+                failures.add(format!("`{path}` is not named"));
+            }
+        }
+    }
+    let refs = ["for-each-ref", "refs/handoff/"];
+    let refs = case.git_in(&case.worktree(), &refs);
+    failures.equal("records", refs, Some(Vec::new()));
 }
 
 /// The repositories of a case.

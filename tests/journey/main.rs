@@ -37,6 +37,8 @@ mod receipts;
 #[cfg(test)]
 mod repositories;
 #[cfg(test)]
+mod secrets;
+#[cfg(test)]
 mod shallow;
 #[cfg(test)]
 mod start;

@@ -30,7 +30,7 @@ impl Evidence {
         let mut all = BTreeMap::new();
         if let Some(before) = before {
             for (bytes, receipt) in
-                verify::receipts_of(repository.gix(), before).map_err(Rejection::from)?
+                verify::receipts_of(repository.gix(), &before.root).map_err(Rejection::from)?
             {
                 all.insert(receipt.id.clone(), KeptReceipt { receipt, bytes });
             }

@@ -19,6 +19,7 @@ use store::{
     verify::VerifiedRecord,
 };
 
+use super::save;
 use crate::{
     actor::Actor,
     context::Context,
@@ -158,6 +159,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<u8, CommandError> {
     let actor = Actor::find(context, &repository, args.ownership.id.as_ref())?;
     let accept = accept(&args, context, &repository, &view, &actor)?;
     let writer = Writer {
+        context,
         repository: &repository,
         scope: &scope,
     };
@@ -175,7 +177,8 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<u8, CommandError> {
         }
     } else {
         let composed = record::compose_accept(&repository, &view.tip, &accept)?;
-        let record = writer.append(Some(&view), composed)?;
+        let (record, warnings) = writer.append(Some(&view), composed)?;
+        save::tell(context, &warnings);
         warn_if_unsigned(context, &repository, record.id);
         if let Some(remote) = &remote {
             confirm(&writer, &scopes, remote, &view, &record, read)?;

@@ -16,6 +16,7 @@ use store::{
     verify::{self, VerifiedPrepared},
 };
 
+use super::save;
 use crate::{
     actor::Actor,
     authoring::{self, Author},
@@ -65,7 +66,7 @@ impl Report for Outcome {
             "indexTree": content.repository.index_tree,
             "omissions": codec::to_json(&content.omissions),
             "blockers": codec::to_json(&content.blockers),
-            "warnings": [],
+            "warnings": save::warnings(&self.saved.warnings),
         })
     }
 
@@ -125,12 +126,13 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
                 receipts: &receipts,
                 attachments: &attachments,
             };
-            let saved = Saved::append(&repository, view.as_ref(), checkpoint)?;
+            let saved = Saved::append(context, &repository, view.as_ref(), checkpoint)?;
             warn_if_unsigned(context, &repository, saved.record.id);
             saved
         }
     };
     At::of(&prepared).settle(&repository, &scope);
+    save::tell(context, &saved.warnings);
     scopes.remember(&head, &saved.record);
     context.ui.report(&Outcome { saved })?;
     Ok(exit::SUCCESS)

@@ -154,9 +154,10 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
         }
     }
     author.judge(&mut handoff)?;
-    let warnings = handoff.warnings();
+    let mut warnings = handoff.warnings();
+    let (prepared, created, secrets) = prepared::write(&author, &handoff)?;
+    warnings.extend(secrets);
     save::tell(context, &warnings);
-    let (prepared, created) = prepared::write(&author, &handoff)?;
     let content_digest = authoring::content_digest(&handoff.content);
     let current = handoff.view.as_ref();
     let is_current = current

@@ -8,6 +8,7 @@ use store::{
     verify::VerifiedRecord,
 };
 
+use super::save;
 use crate::{
     actor::Actor,
     context::Context,
@@ -70,6 +71,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
     let view = scopes.view(&scope)?;
     let actor = Actor::find(context, &repository, args.ownership.id.as_ref())?;
     let writer = Writer {
+        context,
         repository: &repository,
         scope: &scope,
     };
@@ -85,13 +87,10 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
                 at: context.now()?.max(view.tip.at()),
                 note: args.ownership.note.clone(),
             };
-            (
-                writer.append(
-                    Some(&view),
-                    record::compose_release(&repository, &view.tip, &release)?,
-                )?,
-                true,
-            )
+            let composed = record::compose_release(&repository, &view.tip, &release)?;
+            let (record, warnings) = writer.append(Some(&view), composed)?;
+            save::tell(context, &warnings);
+            (record, true)
         }
         (None, _) => {
             let message =

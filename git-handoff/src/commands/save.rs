@@ -189,11 +189,12 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<u8, CommandError> {
         fallback: format!("wip: {}", branch(&head)),
         attach: Vec::new(),
     };
-    let (saved, handoff) = checkpoint::save(&author, &scopes)?;
+    let (mut saved, handoff) = checkpoint::save(&author, &scopes)?;
     if saved.created {
         warn_if_unsigned(context, &repository, saved.record.id);
     }
-    let warnings = handoff.warnings();
+    let mut warnings = handoff.warnings();
+    warnings.append(&mut saved.warnings);
     tell(context, &warnings);
     scopes.remember(&head, &saved.record);
     let pushed = match &remote {
@@ -277,7 +278,11 @@ fn push(scopes: &Scopes<'_>, remote: &Remote, saved: &Saved) -> Result<Sent, Com
     if !saved.created {
         return Err(delivery::with_holder(scopes, remote, scope, refused));
     }
-    let writer = Writer { repository, scope };
+    let writer = Writer {
+        context: scopes.context,
+        repository,
+        scope,
+    };
     let number = crate::safety::keep(repository, saved.record.id)?;
     writer.take_back(saved.record.id, saved.local_before, saved.before)?;
     let error = delivery::with_holder(scopes, remote, scope, refused).hint(format!(

@@ -86,6 +86,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
     let safety = safety::keep(&repository, view.tip.id)?;
     let now = view.tip.before();
     let writer = Writer {
+        context,
         repository: &repository,
         scope: &scope,
     };

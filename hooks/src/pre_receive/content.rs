@@ -1,7 +1,6 @@
 //! What a new record brings along besides its documents: files that were not there before.
 //!
-//! This is the last check of a record: all else is known to be in order then. Whatever reads the files themselves has
-//! its place in [`judge`], after their sizes.
+//! All else of the record is known to be in order then; what the files say is looked at after this.
 
 mod new_files;
 

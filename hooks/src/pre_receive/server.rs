@@ -32,6 +32,7 @@ use crate::{
     quarantine::{self, ObjectDirectories, View},
     rejection::Rejection,
     rules::namespace,
+    secret_scan::SecretScan,
     server_dir::ServerDir,
     share::Seed,
 };
@@ -271,7 +272,8 @@ impl Server {
             signature::judge(&self.repository, &self.directories, record.id)?;
         }
         let objects = self.repository.gix();
-        content::judge(objects, found.before, record, &self.settings.limits)
+        content::judge(objects, found.before, record, &self.settings.limits)?;
+        SecretScan::of_server()?.judge(&self.repository, found.before, record)
     }
 
     pub(super) fn judge_author(&self, record: &Record) -> Result<(), Rejection> {

@@ -378,8 +378,15 @@ impl<'a> Assembly<'a> {
         Untracked::of(files, bytes)
     }
 
-    /// Returns the omissions, sorted.
-    pub(super) fn into_omissions(mut self) -> Vec<Omission> {
+    /// Returns the omissions, sorted; what is left out on request is so because of a secret where `secret` names it.
+    pub(super) fn into_omissions(mut self, secret: &[BString]) -> Vec<Omission> {
+        for omission in &mut self.omissions {
+            let path = omission.path.as_ref().map(RepoPath::as_bstr);
+            let is_secret = path.is_some_and(|path| secret.iter().any(|known| known == path));
+            if is_secret && omission.reason == OmissionReason::ByRequest {
+                omission.reason = OmissionReason::Secret;
+            }
+        }
         self.omissions.sort_unstable();
         self.omissions.dedup();
         self.omissions

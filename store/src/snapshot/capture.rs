@@ -94,6 +94,7 @@ fn begin(
         trusts_executable_bit: files.executable_bit,
         ignores_case: files.ignore_case,
         omit: Omit::new(&options.omit, &options.prefix, worktree)?,
+        secret: &options.secret,
         unfilled: &options.unfilled,
         limits: Limits::of(repository),
         objects: NewObjects::new(repository),
@@ -111,6 +112,7 @@ struct Capture<'a> {
     trusts_executable_bit: bool,
     ignores_case: bool,
     omit: Omit,
+    secret: &'a [BString],
     unfilled: &'a [Unfilled],
     limits: Limits,
     objects: NewObjects,
@@ -196,7 +198,7 @@ impl Capture<'_> {
         }
         snapshot.blockers.extend(lfs.blockers);
         snapshot.blockers.sort_unstable();
-        snapshot.omissions = state.into_omissions();
+        snapshot.omissions = state.into_omissions(self.secret);
         if let Some((chain, link)) = chain.zip(link) {
             match chain.advance(self.repository, link) {
                 Err(RefError::Moved { .. }) => keep(self.repository, &snapshot)?,

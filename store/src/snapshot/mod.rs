@@ -57,6 +57,9 @@ use crate::{
 pub struct CaptureOptions {
     /// Pathspecs (gitglossary(7)) of what is to be left out.
     pub omit: Vec<BString>,
+    /// Files of which a scan has said that they hold a secret, from the top of the worktree: they are left out for that
+    /// reason, where they are.
+    pub secret: Vec<BString>,
     /// Directory below the top of the worktree that the pathspecs are relative to.
     pub prefix: PathBuf,
     /// Submodules that a restore left unfilled.

@@ -14,7 +14,7 @@ use crate::{
     digest::Digest,
     entry_id::EntryId,
     error_code::ErrorCode,
-    record::{Record, RootTree, SubTree, read_object},
+    record::{RootTree, SubTree, read_object},
 };
 
 /// Largest tree of receipts, lists or attachments, in bytes.
@@ -147,21 +147,21 @@ fn read_receipts(
     Ok(blobs)
 }
 
-/// Reads the receipts of a record that was verified.
+/// Reads the receipts of a state that was verified.
 ///
 /// # Errors
 ///
 /// Where one cannot be read.
 pub fn receipts_of(
     objects: &gix::Repository,
-    record: &Record,
+    root: &RootTree,
 ) -> Result<Vec<(Vec<u8>, Receipt)>, Violation> {
     let mut allowance = Allowance {
         objects,
         bytes_left: MAX_DOCUMENTS_BYTES,
     };
     let mut found = Vec::new();
-    for (name, _, id) in files(objects, record.root.receipts, "receipts")? {
+    for (name, _, id) in files(objects, root.receipts, "receipts")? {
         let artifact = format!("receipts/{name}");
         let bytes = allowance.read(id, &artifact)?;
         let receipt = codec::decode(&bytes)
