@@ -88,6 +88,8 @@ pub(crate) enum Edit {
     /// Merges, or picks, a commit that writes a file.
     Merge(usize, usize, bool),
     Detach,
+    /// Hides a path from Git: assume-unchanged, or skip-worktree.
+    Hide(usize, bool),
 }
 
 pub(crate) fn edit() -> impl Strategy<Value = Edit> {
@@ -114,6 +116,7 @@ pub(crate) fn edit() -> impl Strategy<Value = Edit> {
         1 => (path(), content(), any::<bool>())
             .prop_map(|(path, content, pick)| Edit::Merge(path, content, pick)),
         1 => Just(Edit::Detach),
+        5 => (path(), any::<bool>()).prop_map(|(path, skip)| Edit::Hide(path, skip)),
     ]
 }
 
@@ -183,6 +186,14 @@ impl Edited<'_> {
             Edit::Conflict(at, stages) => self.conflict(PATHS[at], stages),
             Edit::Merge(at, content, pick) => self.merge(PATHS[at], CONTENTS[content], pick),
             Edit::Detach => self.git(["checkout", "-q", "--detach"], &[]),
+            Edit::Hide(at, skip) => {
+                let flag = if skip {
+                    "--skip-worktree"
+                } else {
+                    "--assume-unchanged"
+                };
+                self.git(["update-index", flag, "--"], &[name(at)]);
+            }
             _ => {}
         }
     }

@@ -9,6 +9,8 @@ mod comparison;
 #[cfg(test)]
 mod edits;
 #[cfg(test)]
+mod hidden;
+#[cfg(test)]
 mod killed;
 #[cfg(test)]
 mod named;

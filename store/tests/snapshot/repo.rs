@@ -1,9 +1,13 @@
 //! A repository in a temporary directory, and what Git says of it.
 
 use std::{
+    ffi::OsStr,
     fs,
     io::Write,
-    os::unix::fs::{PermissionsExt, symlink},
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{PermissionsExt, symlink},
+    },
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
 };
@@ -73,17 +77,17 @@ impl Repo {
         }
     }
 
-    pub(crate) fn path(&self, path: &str) -> PathBuf {
+    pub(crate) fn path(&self, path: impl AsRef<Path>) -> PathBuf {
         self.dir.join(path)
     }
 
-    pub(crate) fn write(&self, path: &str, content: impl AsRef<[u8]>) {
+    pub(crate) fn write(&self, path: impl AsRef<Path>, content: impl AsRef<[u8]>) {
         let path = self.path(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, content).unwrap();
     }
 
-    pub(crate) fn remove(&self, path: &str) {
+    pub(crate) fn remove(&self, path: impl AsRef<Path>) {
         let path = self.path(path);
         match fs::symlink_metadata(&path) {
             Ok(about) if about.is_dir() => fs::remove_dir_all(path).unwrap(),
@@ -92,11 +96,11 @@ impl Repo {
         }
     }
 
-    pub(crate) fn link(&self, path: &str, target: &str) {
+    pub(crate) fn link(&self, path: impl AsRef<Path>, target: impl AsRef<Path>) {
         symlink(target, self.path(path)).unwrap();
     }
 
-    pub(crate) fn set_executable(&self, path: &str, executable: bool) {
+    pub(crate) fn set_executable(&self, path: impl AsRef<Path>, executable: bool) {
         let mode = if executable { 0o755 } else { 0o644 };
         fs::set_permissions(self.path(path), fs::Permissions::from_mode(mode)).unwrap();
     }
@@ -106,7 +110,7 @@ impl Repo {
         assert!(made.unwrap().success());
     }
 
-    pub(crate) fn command(&self, args: &[&str]) -> Command {
+    pub(crate) fn command(&self, args: &[impl AsRef<OsStr>]) -> Command {
         let mut command = Command::new("git");
         command
             .args(args)
@@ -131,19 +135,19 @@ impl Repo {
     }
 
     /// Runs Git, fed with text.
-    pub(crate) fn feed(&self, args: &[&str], input: &str) {
+    pub(crate) fn feed(&self, args: &[&str], input: impl AsRef<[u8]>) {
         let mut command = self.command(args);
         let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
         child
             .stdin
             .take()
             .unwrap()
-            .write_all(input.as_bytes())
+            .write_all(input.as_ref())
             .unwrap();
         assert!(child.wait().unwrap().success());
     }
 
-    pub(crate) fn try_git(&self, args: &[&str]) -> Output {
+    pub(crate) fn try_git(&self, args: &[impl AsRef<OsStr>]) -> Output {
         self.command(args).output().unwrap()
     }
 
@@ -182,27 +186,43 @@ impl Repo {
             let copied = Command::new("cp").arg("-p").arg(own).arg(&index).status();
             assert!(copied.unwrap().success());
         }
-        let run = |args: &[&str]| {
+        let run = |args: &[&OsStr]| {
             let mut command = self.command(args);
             let output = command.env("GIT_INDEX_FILE", &index).output().unwrap();
             assert!(output.status.success(), "git {args:?}: {output:?}");
-            String::from_utf8(output.stdout).unwrap()
+            output.stdout
         };
-        let staged = match run(&["ls-files", "-u"]).as_str() {
-            "" => run(&["write-tree"]).trim().to_owned(),
-            _ => String::new(),
+        let plain = |args: &[&str]| run(&args.iter().map(OsStr::new).collect::<Vec<_>>());
+        let tree = || {
+            String::from_utf8(plain(&["write-tree"]))
+                .unwrap()
+                .trim()
+                .to_owned()
         };
-        for line in run(&["ls-files", "-v", "-z"]).split_terminator('\0') {
-            let (tag, path) = line.split_at(2);
-            if tag.starts_with(|tag: char| tag.is_lowercase()) {
-                run(&["update-index", "--no-assume-unchanged", path]);
+        let staged = match plain(&["ls-files", "-u"]).is_empty() {
+            true => tree(),
+            false => String::new(),
+        };
+        let entries = plain(&["ls-files", "-v", "-z"]);
+        for line in entries.split(|b| *b == 0).filter(|line| !line.is_empty()) {
+            let path = OsStr::from_bytes(&line[2..]);
+            let update = |flag: &str| {
+                run(&["update-index", flag, "--"]
+                    .map(OsStr::new)
+                    .into_iter()
+                    .chain([path])
+                    .collect::<Vec<_>>())
+            };
+            if line[0].is_ascii_lowercase() {
+                update("--no-assume-unchanged");
             }
-            if tag.starts_with(['S', 's']) && fs::symlink_metadata(self.path(path)).is_ok() {
-                run(&["update-index", "--no-skip-worktree", path]);
+            if line[0].eq_ignore_ascii_case(&b'S') && fs::symlink_metadata(self.path(path)).is_ok()
+            {
+                update("--no-skip-worktree");
             }
         }
-        run(&["add", "-A", "--sparse"]);
-        (staged, run(&["write-tree"]).trim().to_owned())
+        plain(&["add", "-A", "--sparse"]);
+        (staged, tree())
     }
 
     /// Returns `<mode> <path>` of all files of a tree.
