@@ -79,52 +79,39 @@ impl NewIndex {
         let may_be_set = |flags: &RecordedFlags, is_staged: bool| {
             flagging == Flagging::Always || hides_nothing(flags, is_staged)
         };
-        index.add_staged(plan, &on_disk, state, may_be_set);
+        // A flag whose path is unmerged here, or whose edit it would hide, stays in.
+        let listed = state.content.worktree.flags.inline().iter();
+        let mut left: BTreeMap<&BStr, &RecordedFlags> =
+            listed.map(|entry| (entry.path.as_bstr(), entry)).collect();
+        let mut take_flags = |path: &BStr, is_staged: bool| match left.get(path).copied() {
+            Some(flags) if may_be_set(flags, is_staged) => {
+                left.remove(path);
+                flags_of(flags)
+            }
+            _ => Flags::empty(),
+        };
+        for item in &plan.index {
+            let stat = on_disk.stat_of(item);
+            let bits = take_flags(item.path.as_bstr(), stat.is_some());
+            index.add(item, stat.unwrap_or_default(), bits);
+        }
         for (stage, items) in STAGES.into_iter().zip(&plan.conflicts) {
             for item in items {
                 index.add(item, Stat::default(), Flags::from_stage(stage));
             }
         }
         for entry in state.content.worktree.intent_to_add.inline() {
-            let bits = Flags::INTENT_TO_ADD | Flags::EXTENDED;
             let (id, mode) = (ObjectId::empty_blob(hash), intended_mode(entry.mode));
             let path = entry.path.as_bstr();
+            let bits = Flags::INTENT_TO_ADD | Flags::EXTENDED | take_flags(path, false);
             index
                 .entries
                 .dangerously_push_entry(Stat::default(), id, bits, mode, path);
         }
+        index.flagged = left.into_values().map(|entry| entry.path.clone()).collect();
         index.entries.sort_entries();
         refuse_twice(&index.entries)?;
         Ok(index)
-    }
-
-    /// Adds the staged entries, with those flags that hide nothing or are asked for.
-    fn add_staged(
-        &mut self,
-        plan: &Plan,
-        on_disk: &OnDisk<'_>,
-        state: &Restorable<'_>,
-        may_be_set: impl Fn(&RecordedFlags, bool) -> bool,
-    ) {
-        // A flag that finds no staged entry, because that is unmerged or to be added, stays in here.
-        let listed = state.content.worktree.flags.inline().iter();
-        let mut flags: BTreeMap<&BStr, &RecordedFlags> =
-            listed.map(|entry| (entry.path.as_bstr(), entry)).collect();
-        for item in &plan.index {
-            let stat = on_disk.stat_of(item);
-            let path = item.path.as_bstr();
-            let set = flags.get(path).copied();
-            let set = set.filter(|flags| may_be_set(flags, stat.is_some()));
-            if set.is_some() {
-                flags.remove(path);
-            }
-            let bits = set.map_or(Flags::empty(), flags_of);
-            self.add(item, stat.unwrap_or_default(), bits);
-        }
-        self.flagged = flags
-            .into_values()
-            .map(|entry| entry.path.clone())
-            .collect();
     }
 
     fn add(&mut self, item: &TreeItem, stat: Stat, bits: Flags) {

@@ -277,6 +277,8 @@ fn flags_are_set_only_where_they_hide_nothing() {
     }
     producer.commit("base");
     producer.write("hidden", "2");
+    producer.write("intended", "new");
+    producer.git(&["add", "-N", "intended"]);
     let flags = |path: &str, assume_unchanged, skip_worktree| store::contract::Flags {
         path: RepoPath::from_bytes(path.as_bytes()).unwrap(),
         assume_unchanged,
@@ -285,16 +287,18 @@ fn flags_are_set_only_where_they_hide_nothing() {
     let listed = vec![
         flags("assumed", true, false),
         flags("hidden", true, true),
+        flags("intended", true, false),
         flags("skipped", false, true),
     ];
     let record = producer.record_with(|_, content| content.worktree.flags = listed.into());
 
     let (dir, restored) = restore_beside(&producer, &record);
 
-    assert_eq!(restored.flagged, [RepoPath::from_bytes(b"hidden").unwrap()]);
+    let hiding = ["hidden", "intended"].map(|path| RepoPath::from_bytes(path.as_bytes()).unwrap());
+    assert_eq!(restored.flagged, hiding);
     assert_eq!(
         git(&dir, &["ls-files", "-v"]),
-        "h assumed\nH hidden\nS skipped\n"
+        "h assumed\nH hidden\nH intended\nS skipped\n"
     );
     let repository = Repository::at_git_dir(&dir.join(".git")).unwrap();
     fs::write(dir.join(".git/handoff/restoring"), "").unwrap();
@@ -303,7 +307,7 @@ fn flags_are_set_only_where_they_hide_nothing() {
     assert_eq!(restored.flagged, []);
     assert_eq!(
         git(&dir, &["ls-files", "-v"]),
-        "h assumed\ns hidden\nS skipped\n"
+        "h assumed\ns hidden\nh intended\nS skipped\n"
     );
 }
 

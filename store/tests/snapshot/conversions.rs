@@ -218,7 +218,7 @@ fn lfs_pointers_that_are_new_are_listed_with_whether_their_content_is_here() {
     repo.commit("old");
     repo.write("here.bin", pointer(4));
     repo.write("missing.bin", pointer(5));
-    repo.write(&format!(".git/lfs/objects/ab/ab/{oid}"), "1234");
+    repo.write(format!(".git/lfs/objects/ab/ab/{oid}"), "1234");
     let snapshot = repo.capture();
     let found: Vec<(String, u64)> = snapshot
         .lfs

@@ -93,8 +93,8 @@ fn what_only_looks_like_a_repository_is_captured_as_git_adds_it() {
         ("garbage", "no pointer\n"),
         ("nothing", ""),
     ] {
-        repo.write(&format!("{path}/.git"), pointer);
-        repo.write(&format!("{path}/file"), "of the user\n");
+        repo.write(format!("{path}/.git"), pointer);
+        repo.write(format!("{path}/file"), "of the user\n");
     }
     repo.write(".git/worktrees/half/HEAD", "ref: refs/heads/main\n");
     repo.write(".git/worktrees/half/commondir", "../../gone\n");

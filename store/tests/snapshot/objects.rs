@@ -22,7 +22,7 @@ fn all_new_objects_go_into_one_pack_and_none_into_no_pack() {
     repo.capture();
     assert_eq!(packs(&repo), 0);
     for number in 0..100 {
-        repo.write(&format!("many/{number}"), format!("content {number}\n"));
+        repo.write(format!("many/{number}"), format!("content {number}\n"));
     }
     repo.capture();
     assert_eq!(packs(&repo), 1);
@@ -49,7 +49,7 @@ fn a_staged_object_that_a_crash_left_empty_is_made_anew() {
     repo.write("staged", "its content\n");
     repo.git(&["add", "staged"]);
     let id = repo.git(&["rev-parse", ":staged"]);
-    let object = repo.path(&format!(".git/objects/{}/{}", &id[..2], &id[2..]));
+    let object = repo.path(format!(".git/objects/{}/{}", &id[..2], &id[2..]));
     fs::remove_file(&object).unwrap();
     fs::write(&object, "").unwrap();
     let snapshot = repo.capture();
@@ -65,7 +65,7 @@ fn a_staged_object_that_a_crash_left_empty_is_made_anew() {
 
 /// Leaves of the staged object something else than what its id says.
 fn damage(repo: &Repo, id: &str, how: &str) {
-    let loose = |id: &str| repo.path(&format!(".git/objects/{}/{}", &id[..2], &id[2..]));
+    let loose = |id: &str| repo.path(format!(".git/objects/{}/{}", &id[..2], &id[2..]));
     let object = loose(id);
     let whole = fs::read(&object).unwrap();
     fs::remove_file(&object).unwrap();
@@ -136,7 +136,7 @@ fn a_staged_object_that_is_lost_is_an_error() {
     repo.git(&["add", "staged"]);
     let id = repo.git(&["rev-parse", ":staged"]);
     repo.write("staged", "something else\n");
-    fs::remove_file(repo.path(&format!(".git/objects/{}/{}", &id[..2], &id[2..]))).unwrap();
+    fs::remove_file(repo.path(format!(".git/objects/{}/{}", &id[..2], &id[2..]))).unwrap();
     let error = repo.try_capture().unwrap_err();
     assert!(error.to_string().contains(&id), "{error}");
 }

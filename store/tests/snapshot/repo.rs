@@ -180,7 +180,7 @@ impl Repo {
     pub(crate) fn trees_by_git(&self) -> (String, String) {
         let copy = tempfile::tempdir().unwrap();
         let index = copy.path().join("index");
-        let own = self.path(&self.git(&["rev-parse", "--git-path", "index"]));
+        let own = self.path(self.git(&["rev-parse", "--git-path", "index"]));
         if own.exists() {
             // With its time: Git tells racy entries by it.
             let copied = Command::new("cp").arg("-p").arg(own).arg(&index).status();

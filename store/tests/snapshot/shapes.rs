@@ -172,7 +172,7 @@ fn rules_that_a_partial_clone_has_not_fetched_are_named_where_they_count() {
         (".gitignore", "*.o\n"),
     ] {
         let origin = Repo::seeded();
-        origin.write(&format!("out/{rules}"), named);
+        origin.write(format!("out/{rules}"), named);
         origin.commit("rules");
         origin.git(&["config", "uploadpack.allowFilter", "true"]);
         let url = format!("file://{}", origin.path("").display());
