@@ -217,6 +217,11 @@ impl NewObjects {
         true
     }
 
+    /// Returns the objects of the repository of which a crash left an empty file. Git tells of them only when it reads them.
+    pub fn emptied(&self) -> HashSet<ObjectId> {
+        intact::emptied(&self.dir)
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, Pack> {
         self.pack
             .lock()

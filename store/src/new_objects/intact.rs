@@ -1,6 +1,8 @@
 //! Whether an object of the repository is what its id says.
 
 use std::{
+    collections::HashSet,
+    fs,
     io::{self, Read},
     path::Path,
     process::Stdio,
@@ -52,6 +54,24 @@ pub(super) fn is_loose_whole(dir: &Path, id: &ObjectId) -> bool {
         }
         Ok(None) | Err(_) => false,
     }
+}
+
+/// Returns the objects below an object directory whose files have no byte, as a crash leaves them where the disk had the
+/// name before the content.
+pub(super) fn emptied(dir: &Path) -> HashSet<ObjectId> {
+    let folders = (0..=u8::MAX).map(|first| format!("{first:02x}"));
+    let in_folder = |folder: String| {
+        let entries = fs::read_dir(dir.join(&folder))
+            .into_iter()
+            .flatten()
+            .flatten();
+        entries.filter_map(move |entry| {
+            let name = entry.file_name();
+            let id = ObjectId::from_hex(format!("{folder}{}", name.to_str()?).as_bytes()).ok()?;
+            (entry.metadata().ok()?.len() == 0).then_some(id)
+        })
+    };
+    folders.flat_map(in_folder).collect()
 }
 
 /// Returns the id of the content that Git reads for a blob.

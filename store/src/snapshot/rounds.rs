@@ -121,8 +121,19 @@ pub(super) fn mend(
     let staged = Changes::between(&repo, state.head_tree(), trees.index)?;
     let is_damaged =
         |(_, id): &(BString, ObjectId)| !reading.objects.is_whole(reading.git, &repo, id);
+    // What has not changed is read only where a crash has been: that would be to read everything.
+    let emptied = reading.objects.emptied();
+    let all_emptied = |tree| match emptied.is_empty() {
+        true => Ok(Vec::new()),
+        false => Changes::between(&repo, None, tree).map(|mut all| {
+            all.items.retain(|(_, item)| emptied.contains(&item.id));
+            all.items
+        }),
+    };
+    let (unchanged, unchanged_staged) = (all_emptied(trees.worktree)?, all_emptied(trees.index)?);
     let mut seen = HashSet::new();
-    let mut on_disk: Vec<_> = blobs(&changes.items).chain(state.raw()).collect();
+    let on_disk = blobs(&changes.items).chain(blobs(&unchanged));
+    let mut on_disk: Vec<_> = on_disk.chain(state.raw()).collect();
     on_disk.retain(|item| seen.insert(item.1) && is_damaged(item));
     if !on_disk.is_empty() {
         let candidates = on_disk.iter().filter_map(|(path, _)| {
@@ -136,7 +147,8 @@ pub(super) fn mend(
         read_until_still(reading, candidates.collect(), state)?;
         state.write(reading.objects, None)?;
     }
-    let mut in_index = blobs(&staged.items).chain(reading.index.sides());
+    let in_index = blobs(&staged.items).chain(blobs(&unchanged_staged));
+    let mut in_index = in_index.chain(reading.index.sides());
     let lost = on_disk.into_iter().find(is_damaged);
     match lost.or_else(|| in_index.find(|item| seen.insert(item.1) && is_damaged(item))) {
         None => Ok(changes),

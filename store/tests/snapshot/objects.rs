@@ -63,6 +63,31 @@ fn a_staged_object_that_a_crash_left_empty_is_made_anew() {
     );
 }
 
+#[test]
+fn an_object_of_an_unchanged_file_that_a_crash_left_empty_is_made_anew_or_named() {
+    let emptied = || {
+        let repo = Repo::seeded();
+        repo.write("unchanged", "its content\n");
+        repo.git(&["add", "unchanged"]);
+        repo.commit("base");
+        let id = repo.git(&["rev-parse", ":unchanged"]);
+        let object = repo.path(format!(".git/objects/{}/{}", &id[..2], &id[2..]));
+        fs::remove_file(&object).unwrap();
+        fs::write(&object, "").unwrap();
+        (repo, id)
+    };
+    let (repo, id) = emptied();
+    repo.remove("unchanged");
+    let refused = repo.try_capture().unwrap_err();
+    assert!(refused.to_string().contains(&id), "{refused}");
+    let (repo, _) = emptied();
+    let snapshot = repo.capture();
+    assert_eq!(
+        repo.content(snapshot.worktree_tree, "unchanged"),
+        b"its content\n"
+    );
+}
+
 /// Leaves of the staged object something else than what its id says.
 fn damage(repo: &Repo, id: &str, how: &str) {
     let loose = |id: &str| repo.path(format!(".git/objects/{}/{}", &id[..2], &id[2..]));
