@@ -29,5 +29,6 @@ mod server_hook {
     mod policy;
     mod quarantine;
     mod races;
+    mod restored;
     mod served;
 }
