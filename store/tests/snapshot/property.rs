@@ -219,7 +219,7 @@ proptest! {
             Err(refused) => {
                 // What Git itself cannot read in the encoding that its attributes give is named.
                 prop_assert!(refused.to_string().contains("a.txt"), "{refused}");
-                prop_assert_eq!(repo.try_git(&["add", "-f", "--", "a.txt"]).status.code(), Some(128));
+                prop_assert_eq!(repo.try_git(&["add", "--sparse", "-f", "--", "a.txt"]).status.code(), Some(128));
                 return Ok(());
             }
         };

@@ -10,6 +10,7 @@ use std::{
     },
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
+    time::{Duration, UNIX_EPOCH},
 };
 
 use store::{
@@ -182,9 +183,12 @@ impl Repo {
         let index = copy.path().join("index");
         let own = self.path(self.git(&["rev-parse", "--git-path", "index"]));
         if own.exists() {
-            // With its time: Git tells racy entries by it.
-            let copied = Command::new("cp").arg("-p").arg(own).arg(&index).status();
-            assert!(copied.unwrap().success());
+            fs::copy(own, &index).unwrap();
+            // Older than every file, so that Git reads each: its times are whole seconds, and miss a change within one.
+            let copied = fs::File::options().write(true).open(&index).unwrap();
+            copied
+                .set_modified(UNIX_EPOCH + Duration::from_secs(1))
+                .unwrap();
         }
         let run = |args: &[&OsStr]| {
             let mut command = self.command(args);
