@@ -158,6 +158,11 @@ fn upstream(repository: &Repository, head: &Head) -> Result<Option<ByteText>, Li
     let Some(branch) = &head.branch else {
         return Ok(None);
     };
+    // What is not configured need not be asked for, git-config(1), `branch.<name>.merge`.
+    let merge = format!("branch.{}.merge", branch.shorten());
+    if repository.config(&merge).is_none() {
+        return Ok(None);
+    }
     let name = OsStr::from_bytes(branch.as_bstr());
     let answer = repository.git().output([
         OsStr::new("for-each-ref"),

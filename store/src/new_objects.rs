@@ -1,15 +1,15 @@
-//! New objects, collected and written to the repository as one pack.
+//! New objects, collected and written to the repository at once: as one pack, or a file each where they are few.
 //!
-//! Nothing reaches the repository before [`NewObjects::write_pack`]. Objects that it has already are never
-//! collected.
+//! Nothing reaches the repository before [`NewObjects::write`]. Objects that it has already are never collected.
 
 mod intact;
+mod loose;
+mod pack;
 mod quarantine;
 
 use std::{
-    collections::{HashMap, HashSet},
     fs,
-    io::{self, Read, Seek, SeekFrom, Write},
+    io::{self, Seek, Write},
     path::PathBuf,
     sync::Mutex,
 };
@@ -17,15 +17,16 @@ use std::{
 use gix::{ObjectId, bstr::BString, hash::Hasher, objs::Kind, zlib};
 use tempfile::{SpooledTempFile, spooled_tempfile_in};
 
-use self::intact::Standing;
 pub(crate) use self::quarantine::remove_abandoned;
+use self::{
+    intact::Standing,
+    pack::{Pack, Packed, level, pack_header, pack_object},
+    quarantine::Then,
+};
 use crate::{
     git::{Git, GitError},
     repository::Repository,
 };
-
-/// Bytes of packed objects that are held in memory before they spill into a file.
-const IN_MEMORY: usize = 64 << 20;
 
 /// Bytes of one object that are held in memory while it is packed.
 const OBJECT_IN_MEMORY: usize = 4 << 20;
@@ -54,25 +55,6 @@ pub struct NewObjects {
     pack: Mutex<Pack>,
 }
 
-/// Packed objects without header and trailer of a pack, and where each lies.
-struct Pack {
-    entries: SpooledTempFile,
-    length: u64,
-    objects: HashMap<ObjectId, Packed>,
-    /// Objects that went into the repository.
-    written: HashSet<ObjectId>,
-    /// Objects of the repository that are not what their ids say.
-    damaged: HashSet<ObjectId>,
-}
-
-/// Where an object lies among the packed ones.
-#[derive(Clone, Copy)]
-struct Packed {
-    kind: Kind,
-    start: u64,
-    length: u64,
-}
-
 /// A blob that is being written, hashed and packed as its bytes arrive.
 pub struct BlobWriter {
     hasher: Hasher,
@@ -88,13 +70,7 @@ impl NewObjects {
         NewObjects {
             others_promised: has_promisor(repository.gix()),
             hash: repository.hash_kind(),
-            pack: Mutex::new(Pack {
-                entries: spooled_tempfile_in(IN_MEMORY, &dir),
-                length: 0,
-                objects: HashMap::new(),
-                written: HashSet::new(),
-                damaged: HashSet::new(),
-            }),
+            pack: Mutex::new(Pack::new(&dir)),
             dir,
         }
     }
@@ -128,7 +104,8 @@ impl NewObjects {
             let mut packed = Vec::with_capacity(data.len() / 2 + 32);
             let written = pack_object(kind, data, &mut packed);
             written.map_err(write_error)?;
-            let appended = self.lock().append(id, kind, &mut packed.as_slice());
+            let size = data.len() as u64;
+            let appended = self.lock().append(id, kind, size, &mut packed.as_slice());
             appended.map_err(write_error)?;
         }
         Ok(id)
@@ -167,7 +144,7 @@ impl NewObjects {
         if !self.has(repo, &id) {
             let mut packed = blob.packed.into_inner();
             packed.rewind().map_err(write_error)?;
-            let appended = self.lock().append(id, Kind::Blob, &mut packed);
+            let appended = self.lock().append(id, Kind::Blob, blob.size, &mut packed);
             appended.map_err(write_error)?;
         }
         Ok(Some(id))
@@ -180,14 +157,27 @@ impl NewObjects {
         self.lock().objects.retain(keep);
     }
 
-    /// Writes all objects into the repository, as one durable pack; none: nothing.
-    pub fn write_pack(&self, repository: &Repository) -> Result<(), NewObjectsError> {
+    /// Writes all objects into the repository, durably, once Git has found them good; none: nothing.
+    ///
+    /// Git is not asked where it would look at nothing.
+    pub fn write(&self, repository: &Repository) -> Result<(), NewObjectsError> {
         let mut pack = self.lock();
         if pack.objects.is_empty() {
             return Ok(());
         }
-        let file = pack.assemble(self.hash, &self.dir)?;
-        quarantine::take_in(repository, file)?;
+        match pack.few(repository)? {
+            Some(few) => {
+                if !few.iter().all(loose::Object::is_plain) {
+                    let file = pack.assemble(self.hash, &self.dir)?;
+                    quarantine::check(repository, file, Then::Dropped)?;
+                }
+                loose::write(&self.dir, &few)?;
+            }
+            None => {
+                let file = pack.assemble(self.hash, &self.dir)?;
+                quarantine::check(repository, file, Then::Taken)?;
+            }
+        }
         let written = std::mem::take(&mut pack.objects);
         pack.written.extend(written.into_keys());
         Ok(())
@@ -235,54 +225,6 @@ impl From<io::Error> for NewObjectsError {
     }
 }
 
-impl Pack {
-    fn append(&mut self, id: ObjectId, kind: Kind, packed: &mut dyn Read) -> io::Result<()> {
-        if self.objects.contains_key(&id) {
-            return Ok(());
-        }
-        let length = io::copy(packed, &mut self.entries)?;
-        let start = self.length;
-        self.objects.insert(
-            id,
-            Packed {
-                kind,
-                start,
-                length,
-            },
-        );
-        self.length += length;
-        Ok(())
-    }
-
-    /// Puts the objects into a pack file, in the order in which they came.
-    fn assemble(
-        &mut self,
-        hash: gix::hash::Kind,
-        dir: &std::path::Path,
-    ) -> io::Result<SpooledTempFile> {
-        let count = u32::try_from(self.objects.len()).map_err(io::Error::other)?;
-        let mut order: Vec<Packed> = self.objects.values().copied().collect();
-        order.sort_unstable_by_key(|packed| packed.start);
-        let pack = spooled_tempfile_in(IN_MEMORY, dir);
-        let mut pack = gix::hash::io::Write::new(pack, hash);
-        let version = gix_pack::data::Version::V2;
-        pack.write_all(&gix_pack::data::header::encode(version, count))?;
-        for Packed { start, length, .. } in order {
-            self.entries.seek(SeekFrom::Start(start))?;
-            let copied = io::copy(&mut (&mut self.entries).take(length), &mut pack)?;
-            if copied != length {
-                return Err(io::ErrorKind::UnexpectedEof.into());
-            }
-        }
-        self.entries.seek(SeekFrom::Start(self.length))?;
-        let trailer = pack.hash.try_finalize().map_err(io::Error::other)?;
-        let mut pack = pack.inner;
-        pack.write_all(trailer.as_slice())?;
-        pack.rewind()?;
-        Ok(pack)
-    }
-}
-
 impl Write for BlobWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let count = self.packed.write(bytes)?;
@@ -306,28 +248,6 @@ fn has_promisor(repo: &gix::Repository) -> bool {
         .into_iter()
         .flatten()
         .any(|remote| remote.value("promisor").is_some_and(promised))
-}
-
-fn pack_object(kind: Kind, data: &[u8], packed: &mut Vec<u8>) -> io::Result<()> {
-    pack_header(kind).write_to(data.len() as u64, packed)?;
-    let mut deflate = zlib::stream::deflate::Write::new(packed, level());
-    deflate.write_all(data)?;
-    deflate.flush()
-}
-
-fn pack_header(kind: Kind) -> gix_pack::data::entry::Header {
-    use gix_pack::data::entry::Header;
-    match kind {
-        Kind::Tree => Header::Tree,
-        Kind::Blob => Header::Blob,
-        Kind::Commit => Header::Commit,
-        Kind::Tag => Header::Tag,
-    }
-}
-
-/// The fastest compression: packs that travel are made anew by Git.
-fn level() -> zlib::Compression {
-    zlib::Compression::BEST_SPEED
 }
 
 fn write_error(error: io::Error) -> NewObjectsError {

@@ -7,7 +7,7 @@ use std::{
 
 use gix::bstr::{BString, ByteSlice};
 
-use crate::git::{Git, GitError};
+use crate::git::{self, Git, GitError};
 
 /// A repository, opened as Git itself finds it.
 pub struct Repository {
@@ -200,6 +200,7 @@ impl Repository {
 
 impl Layout {
     fn ask(git: &Git) -> Result<Self, OpenError> {
+        const TOP: &str = "--show-toplevel";
         let basic = [
             "rev-parse",
             "--path-format=absolute",
@@ -208,6 +209,24 @@ impl Layout {
             "--git-path",
             "index",
         ];
+        // In a bare repository and inside a git directory, Git has printed the rest when it says that there is no top.
+        let output = git::run(git.command(basic.iter().chain([&TOP])), &[])?;
+        let layout = |git_dir, common_dir, index, worktree| Layout {
+            git_dir: path(git_dir),
+            common_dir: path(common_dir),
+            index: path(index),
+            worktree,
+        };
+        match (lines(&output.stdout).as_slice(), output.status.success()) {
+            ([git_dir, common_dir, index, top], true) => {
+                return Ok(layout(git_dir, common_dir, index, Some(path(top))));
+            }
+            ([git_dir, common_dir, index], false) => {
+                return Ok(layout(git_dir, common_dir, index, None));
+            }
+            _ => {}
+        }
+        // Git finds no repository, or a path holds a line feed, as that of a worktree may.
         let answer = git.output(basic).map_err(|error| match error {
             GitError::Failed {
                 message,
@@ -219,26 +238,18 @@ impl Layout {
             },
             other => OpenError::Git(other),
         })?;
-        let lines: Vec<&[u8]> = answer
-            .strip_suffix(b"\n")
-            .unwrap_or(&answer)
-            .split(|b| *b == b'\n')
-            .collect();
-        let [git_dir, common_dir, index] = lines[..] else {
+        let [git_dir, common_dir, index] = lines(&answer)[..] else {
             return Err(OpenError::LineFeed(git.dir().into()));
         };
-        // Fails in a bare repository and inside a git directory, and prints nothing then.
-        let top = git
-            .output(["rev-parse", "--path-format=absolute", "--show-toplevel"])
-            .ok();
+        let top = git.output([basic[0], basic[1], TOP]).ok();
         let worktree = top.map(|top| path(top.strip_suffix(b"\n").unwrap_or(&top)));
-        Ok(Layout {
-            git_dir: path(git_dir),
-            common_dir: path(common_dir),
-            index: path(index),
-            worktree,
-        })
+        Ok(layout(git_dir, common_dir, index, worktree))
     }
+}
+
+fn lines(answer: &[u8]) -> Vec<&[u8]> {
+    let answer = answer.strip_suffix(b"\n").unwrap_or(answer);
+    answer.split(|b| *b == b'\n').collect()
 }
 
 fn path(bytes: &[u8]) -> PathBuf {

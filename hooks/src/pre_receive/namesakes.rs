@@ -4,12 +4,18 @@
 
 use std::{fs, io};
 
-use gix::bstr::{BStr, ByteSlice};
+use gix::{
+    bstr::{BStr, BString, ByteSlice},
+    refs::packed::Buffer,
+};
 use store::{
     ref_store::RefError,
     repository::Repository,
     scope::{RECORDS, ScopeName},
 };
+
+/// Most beginnings that are looked up among packed refs before all scopes are read.
+const MOST_LOOKS: usize = 2_000;
 
 /// Returns the scopes with a ref whose name equals `scope`, ASCII case ignored.
 ///
@@ -52,14 +58,61 @@ fn in_files(repository: &Repository, scope: &ScopeName) -> io::Result<Vec<ScopeN
             found.extend(name.to_str().and_then(|name| name.parse().ok()));
         }
     }
-    if let Some(packed) = present(fs::read(common_dir.join("packed-refs")))? {
-        let length = RECORDS.len() + scope.as_str().len();
-        // `<id> SP <name> LF`; lines of another length cannot name it.
-        let names = packed.lines().filter_map(|line| {
-            let (rest, name) = line.split_at_checked(line.len().checked_sub(length)?)?;
-            rest.ends_with(b" ").then_some(name)
-        });
-        found.extend(names.filter_map(scope_of));
+    let packed = repository.gix().refs.open_packed_buffer();
+    if let Some(packed) = packed.map_err(io::Error::other)? {
+        found.extend(in_packed(&packed, scope)?);
+    }
+    Ok(found)
+}
+
+/// Looks in the sorted names of packed refs, letter by letter: of the names that begin as `scope` does, ASCII case
+/// ignored, each beginning is looked up once.
+fn in_packed(packed: &Buffer, scope: &ScopeName) -> io::Result<Vec<ScopeName>> {
+    let mut beginnings = vec![BString::from(RECORDS)];
+    let mut looks = 0;
+    for letter in scope.as_str().bytes() {
+        let (lower, upper) = (letter.to_ascii_lowercase(), letter.to_ascii_uppercase());
+        let mut longer = Vec::new();
+        for beginning in beginnings {
+            for letter in [Some(lower), Some(upper).filter(|upper| *upper != lower)] {
+                let Some(letter) = letter else { continue };
+                let mut name = beginning.clone();
+                name.push(letter);
+                if first_of(packed, &name)?.is_some() {
+                    longer.push(name);
+                }
+                looks += 1;
+            }
+        }
+        beginnings = longer;
+        if looks > MOST_LOOKS {
+            return all_of(packed);
+        }
+    }
+    let mut found = Vec::new();
+    for name in beginnings {
+        // Of the names that begin with it, the name itself comes first.
+        let first = first_of(packed, &name)?.filter(|first| *first == name);
+        found.extend(first.and_then(|name| scope_of(&name)));
+    }
+    Ok(found)
+}
+
+fn first_of(packed: &Buffer, beginning: &BString) -> io::Result<Option<BString>> {
+    let mut refs = packed
+        .iter_prefixed(beginning.clone())
+        .map_err(io::Error::other)?;
+    let first = refs.next().transpose().map_err(io::Error::other)?;
+    Ok(first.map(|found| found.name.as_bstr().to_owned()))
+}
+
+fn all_of(packed: &Buffer) -> io::Result<Vec<ScopeName>> {
+    let refs = packed
+        .iter_prefixed(RECORDS.into())
+        .map_err(io::Error::other)?;
+    let mut found = Vec::new();
+    for entry in refs {
+        found.extend(scope_of(entry.map_err(io::Error::other)?.name.as_bstr()));
     }
     Ok(found)
 }

@@ -27,10 +27,20 @@ enum Others {
     Hidden,
 }
 
-/// Takes in a pack that has objects, and makes it durable.
-pub(super) fn take_in(
+/// What is done with a pack that Git has found good.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Then {
+    /// It is taken into the repository, durably.
+    Taken,
+    /// It goes: its objects are written in another way.
+    Dropped,
+}
+
+/// Has Git look at all objects of a pack, which has some.
+pub(super) fn check(
     repository: &Repository,
     pack: SpooledTempFile,
+    then: Then,
 ) -> Result<(), NewObjectsError> {
     let objects = repository.gix().objects.store_ref().path();
     let pack = pack.into_inner();
@@ -44,9 +54,12 @@ pub(super) fn take_in(
             fs::create_dir(quarantine.path().join("info"))?;
             fs::write(quarantine.path().join("info/alternates"), alternates)?;
         }
-        let output = index_pack(repository, quarantine.path(), others, &pack)?;
+        let output = index_pack(repository, quarantine.path(), others, then, &pack)?;
         if output.status.success() {
-            return Ok(migrate(quarantine.path(), objects)?);
+            return match then {
+                Then::Taken => Ok(migrate(quarantine.path(), objects)?),
+                Then::Dropped => Ok(()),
+            };
         }
         let error = git::failure("index-pack".into(), &output);
         if output.stderr.contains_str("fsck error") {
@@ -64,14 +77,14 @@ pub(super) fn take_in(
     })
 }
 
-/// A directory for a pack that is not checked yet, locked as long as somebody uses it.
-struct Quarantine {
+/// A directory for objects that are not checked yet, locked as long as somebody uses it.
+pub(super) struct Quarantine {
     dir: TempDir,
     _lock: File,
 }
 
 impl Quarantine {
-    fn make(objects: &Path) -> io::Result<Self> {
+    pub(super) fn make(objects: &Path) -> io::Result<Self> {
         remove_abandoned(objects);
         loop {
             let dir = tempfile::Builder::new()
@@ -89,7 +102,7 @@ impl Quarantine {
         }
     }
 
-    fn path(&self) -> &Path {
+    pub(super) fn path(&self) -> &Path {
         self.dir.path()
     }
 }
@@ -111,15 +124,14 @@ fn index_pack(
     repository: &Repository,
     quarantine: &Path,
     others: Others,
+    then: Then,
     pack: &SpooledData,
 ) -> Result<Output, NewObjectsError> {
-    let args = [
-        "-c",
-        "core.fsync=pack,pack-metadata",
-        "index-pack",
-        "--stdin",
-        "--fsck-objects",
-    ];
+    let durable = match then {
+        Then::Taken => "core.fsync=pack,pack-metadata",
+        Then::Dropped => "core.fsync=none",
+    };
+    let args = ["-c", durable, "index-pack", "--stdin", "--fsck-objects"];
     let mut command = repository.git().command(args);
     command.env("GIT_OBJECT_DIRECTORY", quarantine);
     if others == Others::Hidden {

@@ -51,7 +51,7 @@ impl NewCheckpoint<'_> {
         let content = &self.manifest.content;
         let root = objects.root(content, &bytes, self.receipts, &lists, self.attachments)?;
         let tree = objects.add(Kind::Tree, &root.to_bytes())?;
-        objects.new.write_pack(repository)?;
+        objects.new.write(repository)?;
         let mut parents: Vec<ObjectId> = self.before.into_iter().collect();
         add_code(content, &mut parents);
         let message = message::checkpoint_message(&self.manifest, Digest::of(&bytes));
@@ -78,7 +78,7 @@ impl NewPrepared<'_> {
         let content = &self.prepared.content;
         let root = objects.root(content, &bytes, self.receipts, &lists, self.attachments)?;
         let tree = objects.add(Kind::Tree, &root.to_prepared_bytes())?;
-        objects.new.write_pack(repository)?;
+        objects.new.write(repository)?;
         let mut parents = Vec::new();
         add_code(content, &mut parents);
         let mut message = message::prepared_message(&self.prepared);
@@ -244,7 +244,7 @@ impl<'a> Objects<'a> {
         at: Timestamp,
     ) -> Result<NewRecord, NewObjectsError> {
         let tree = self.add(Kind::Tree, &root.to_bytes())?;
-        self.new.write_pack(repository)?;
+        self.new.write(repository)?;
         Ok(NewRecord {
             tree,
             parents: vec![before.id],

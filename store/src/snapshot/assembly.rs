@@ -274,7 +274,7 @@ impl<'a> Assembly<'a> {
                 Some(chain) => chain.lengthen(self.repository.gix(), objects, &trees)?,
                 None => None,
             };
-            match objects.write_pack(self.repository) {
+            match objects.write(self.repository) {
                 Ok(()) => return Ok((trees, link)),
                 Err(error @ (NewObjectsError::Write(_) | NewObjectsError::Git(_))) => {
                     return Err(error.into());

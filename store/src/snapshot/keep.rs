@@ -66,9 +66,7 @@ pub fn keep(repository: &Repository, snapshot: &Snapshot) -> Result<(), Snapshot
         let Some(commit) = chain.lengthen(repository.gix(), &objects, &trees)? else {
             return Ok(());
         };
-        objects
-            .write_pack(repository)
-            .map_err(SnapshotError::from)?;
+        objects.write(repository).map_err(SnapshotError::from)?;
         match chain.advance(repository, commit) {
             Err(RefError::Moved { .. }) if attempt < ATTEMPTS => {}
             result => return Ok(result?),
@@ -140,9 +138,7 @@ impl Chain {
     ) -> Result<(), SnapshotError> {
         let trees = Trees::from(snapshot);
         let made = self.lengthen_with(repository.gix(), objects, &trees, receipts)?;
-        objects
-            .write_pack(repository)
-            .map_err(SnapshotError::from)?;
+        objects.write(repository).map_err(SnapshotError::from)?;
         match made {
             Some(commit) => Ok(self.advance(repository, commit)?),
             None => Ok(()),
@@ -180,9 +176,7 @@ impl Chain {
         entries.extend(left.entries());
         let tree = objects.add(repo, Kind::Tree, &SubTree(entries).to_bytes())?;
         let commit = objects.add(repo, Kind::Commit, &commit(tree, None))?;
-        objects
-            .write_pack(repository)
-            .map_err(SnapshotError::from)?;
+        objects.write(repository).map_err(SnapshotError::from)?;
         Ok(self.advance(repository, commit)?)
     }
 

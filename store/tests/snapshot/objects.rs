@@ -32,6 +32,40 @@ fn all_new_objects_go_into_one_pack_and_none_into_no_pack() {
 }
 
 #[test]
+fn few_new_objects_are_written_a_file_each() {
+    let repo = Repo::seeded();
+    repo.write("new/file", "content\n");
+    repo.write("link-to-be", "content of another\n");
+    let snapshot = repo.capture();
+    assert_eq!(packs(&repo), 0);
+    assert_eq!(snapshot.worktree_tree.to_string(), repo.trees_by_git().1);
+    repo.git(&["fsck", "--strict"]);
+    let left: Vec<_> = fs::read_dir(repo.path(".git/objects"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .filter(|name| name.to_string_lossy().starts_with("tmp"))
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn files_of_a_shared_repository_get_the_modes_that_git_gives_them() {
+    use std::os::unix::fs::PermissionsExt;
+    let repo = Repo::seeded();
+    repo.git(&["config", "core.sharedRepository", "0664"]);
+    repo.write("new/file", "content\n");
+    repo.capture();
+    let packs = fs::read_dir(repo.path(".git/objects/pack")).unwrap();
+    let modes: Vec<u32> = packs
+        .map(|entry| entry.unwrap().metadata().unwrap().permissions().mode() & 0o777)
+        .collect();
+    assert!(
+        !modes.is_empty() && modes.iter().all(|mode| *mode == 0o444),
+        "{modes:?}"
+    );
+}
+
+#[test]
 fn a_big_file_is_captured_as_its_bytes_are() {
     let repo = Repo::seeded();
     let content: Vec<u8> = (0..9_000_000u32)
