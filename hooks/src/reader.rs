@@ -7,6 +7,7 @@ use gix::{ObjectId, refs::FullName};
 use store::{
     error_code::ErrorCode,
     line::{self, Relation},
+    record::Outline,
     ref_store::{RefChange, RefError, RefUpdate},
     repository::Repository,
     scope::{RECORDS, REMOTE, SEEN, ScopeName, VERIFIED},
@@ -43,6 +44,27 @@ pub struct ScopeView {
     pub scope: ScopeName,
     /// The newer of the local and the remote tip.
     pub tip: VerifiedRecord,
+    /// What `refs/handoff/<scope>` names.
+    pub local: Option<ObjectId>,
+    /// What the remote was last seen to hold.
+    pub remote: Option<ObjectId>,
+    /// Where the local tip stands to the remote one, where there are both.
+    pub relation: Option<Relation>,
+}
+
+/// A scope as a list shows it.
+pub struct ScopeGlance {
+    /// The scope.
+    pub scope: ScopeName,
+    /// What its newer tip says.
+    pub tip: Outline,
+    /// Where the scope is.
+    pub place: Place,
+}
+
+/// Where a scope is: here, at the remote, or both.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
     /// What `refs/handoff/<scope>` names.
     pub local: Option<ObjectId>,
     /// What the remote was last seen to hold.
@@ -130,6 +152,7 @@ impl Reader<'_> {
             reader: self,
             left: self.all_refs()?.into_iter(),
             notes: Vec::new(),
+            noted: 0,
         })
     }
 
@@ -140,19 +163,12 @@ impl Reader<'_> {
         refs: &ScopeRefs,
         notes: &mut Vec<RefUpdate>,
     ) -> Result<ScopeView, ReadError> {
-        let objects = self.repository.gix();
-        let (local, remote) = (refs.local, self.remote_of(scope, refs)?);
-        let relation = match (local, remote) {
-            (Some(local), Some(remote)) => {
-                Some(line::compare(objects, local, remote).map_err(Rejection::from)?)
-            }
-            _ => None,
-        };
-        let tip = match relation {
-            Some(Relation::Behind) => remote,
-            _ => local.or(remote),
-        };
-        let tip = tip.ok_or_else(|| ReadError::NotFound(scope.clone()))?;
+        let (tip, place) = self.place(scope, refs)?;
+        let Place {
+            local,
+            remote,
+            relation,
+        } = place;
         let tip = self.judged_from(scope, tip, refs.verified, notes)?;
         let seen = self.remote.and_then(|remote| scope.to_seen_ref(remote));
         // The remote's line was judged with it, unless it goes another way.
@@ -170,6 +186,48 @@ impl Reader<'_> {
             remote,
             relation,
         })
+    }
+
+    /// Looks at a scope as [`Reader::look_at`] does; of a tip that was judged before, only messages are read.
+    fn glance_at(
+        &self,
+        scope: &ScopeName,
+        refs: &ScopeRefs,
+        notes: &mut Vec<RefUpdate>,
+    ) -> Result<ScopeGlance, ReadError> {
+        let (tip, place) = self.place(scope, refs)?;
+        let is_known = refs.verified == Some(tip) && refs.seen == place.remote;
+        let outline = is_known.then(|| Outline::read(self.repository.gix(), scope, tip));
+        Ok(ScopeGlance {
+            scope: scope.clone(),
+            place,
+            tip: match outline.flatten() {
+                Some(outline) => outline,
+                None => Outline::of(&self.look_at(scope, refs, notes)?.tip),
+            },
+        })
+    }
+
+    /// Finds the newer tip of a scope, or the local one where the two have diverged.
+    fn place(&self, scope: &ScopeName, refs: &ScopeRefs) -> Result<(ObjectId, Place), ReadError> {
+        let (local, remote) = (refs.local, self.remote_of(scope, refs)?);
+        let relation = match (local, remote) {
+            (Some(local), Some(remote)) => {
+                Some(line::compare(self.repository.gix(), local, remote).map_err(Rejection::from)?)
+            }
+            _ => None,
+        };
+        let tip = match relation {
+            Some(Relation::Behind) => remote,
+            _ => local.or(remote),
+        };
+        let tip = tip.ok_or_else(|| ReadError::NotFound(scope.clone()))?;
+        let place = Place {
+            local,
+            remote,
+            relation,
+        };
+        Ok((tip, place))
     }
 
     /// Returns what the remote was last fetched to hold.
@@ -329,24 +387,53 @@ pub struct Looks<'a> {
     reader: &'a Reader<'a>,
     left: btree_map::IntoIter<ScopeName, ScopeRefs>,
     notes: Vec<RefUpdate>,
+    /// How many notes were written.
+    noted: usize,
+}
+
+/// A way to look at one scope.
+type Look<'a, T> =
+    fn(&Reader<'a>, &ScopeName, &ScopeRefs, &mut Vec<RefUpdate>) -> Result<T, ReadError>;
+
+impl<'a> Looks<'a> {
+    /// Goes on with what a list shows of each scope.
+    pub fn glances(
+        mut self,
+    ) -> impl Iterator<Item = (ScopeName, Result<ScopeGlance, ReadError>)> + use<'a> {
+        std::iter::from_fn(move || self.look_with(Reader::glance_at))
+    }
+
+    fn look_with<T>(&mut self, look: Look<'a, T>) -> Option<(ScopeName, Result<T, ReadError>)> {
+        let (scope, refs) = self.left.next()?;
+        let found = look(self.reader, &scope, &refs, &mut self.notes);
+        if self.notes.len() >= NOTES_AT_ONCE {
+            self.write_notes();
+        }
+        Some((scope, found))
+    }
+
+    fn write_notes(&mut self) {
+        let notes = std::mem::take(&mut self.notes);
+        self.reader.note(&notes);
+        self.noted += notes.len();
+    }
 }
 
 impl Iterator for Looks<'_> {
     type Item = (ScopeName, Result<ScopeView, ReadError>);
 
     fn next(&mut self) -> Option<Self::Item> {
-        let (scope, refs) = self.left.next()?;
-        let view = self.reader.look_at(&scope, &refs, &mut self.notes);
-        if self.notes.len() >= NOTES_AT_ONCE {
-            self.reader.note(&std::mem::take(&mut self.notes));
-        }
-        Some((scope, view))
+        self.look_with(Reader::look_at)
     }
 }
 
 impl Drop for Looks<'_> {
     fn drop(&mut self) {
-        self.reader.note(&self.notes);
+        self.write_notes();
+        if self.noted >= NOTES_AT_ONCE {
+            // So many files are slow to read; that they are not packed changes nothing else.
+            let _ = self.reader.repository.git().output(["pack-refs", "--all"]);
+        }
     }
 }
 

@@ -8,6 +8,7 @@ mod pack;
 mod quarantine;
 
 use std::{
+    collections::HashSet,
     fs,
     io::{self, Seek, Write},
     path::PathBuf,

@@ -20,6 +20,7 @@ mod guarded;
 mod hand_over;
 #[cfg(test)]
 mod interrupting;
+mod listing;
 #[cfg(test)]
 mod other_clients;
 #[cfg(test)]

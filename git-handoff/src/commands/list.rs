@@ -1,6 +1,6 @@
 //! `git handoff list`.
 
-use hooks::reader::ScopeView;
+use hooks::reader::ScopeGlance;
 use serde_json::{Value, json};
 use store::{
     contract::Disposition,
@@ -32,13 +32,14 @@ pub(crate) struct Args {
 }
 
 struct Row {
-    view: ScopeView,
+    glance: ScopeGlance,
     state: State,
 }
 
 impl Row {
     fn remote(&self) -> &'static str {
-        match (self.view.local, self.view.remote, self.view.relation) {
+        let place = self.glance.place;
+        match (place.local, place.remote, place.relation) {
             (_, _, Some(Relation::Same)) => "same",
             (_, _, Some(Relation::Ahead)) => "ahead",
             (_, _, Some(Relation::Behind)) => "behind",
@@ -54,31 +55,31 @@ impl Report for Row {
     const NAME: &'static str = "list";
 
     fn json(&self) -> Value {
-        let tip = &self.view.tip;
+        let tip = &self.glance.tip;
         json!({
-            "scope": self.view.scope,
-            "generation": tip.generation(),
+            "scope": self.glance.scope,
+            "generation": tip.generation,
             "state": self.state.to_string(),
             "owner": tip.owner(),
-            "disposition": to_value(&tip.manifest.value.content.disposition),
-            "updatedAt": tip.at(),
+            "disposition": to_value(&tip.disposition),
+            "updatedAt": tip.at,
             "commit": tip.id.to_string(),
             "remote": self.remote(),
         })
     }
 
     fn text(&self) -> String {
-        let tip = &self.view.tip;
+        let tip = &self.glance.tip;
         let owner = tip.owner().map_or("-", |owner| owner.as_str());
-        let disposition = to_value(&tip.manifest.value.content.disposition);
+        let disposition = to_value(&tip.disposition);
         format!(
             "{}@{}\t{}\t{}\t{}\t{}\t{}\n",
-            self.view.scope,
-            tip.generation(),
+            self.glance.scope,
+            tip.generation,
             self.state,
             owner,
             disposition.as_str().unwrap_or_default(),
-            tip.at(),
+            tip.at,
             self.remote(),
         )
     }
@@ -123,11 +124,11 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
     let looks = reader
         .look_at_all()
         .map_err(|error| scopes.explain(error))?;
-    for (scope, view) in looks {
-        match view {
-            Ok(view) if args.all || is_live(&view) => {
-                let state = view.tip.state(now);
-                context.ui.row(&Row { view, state })?;
+    for (scope, glance) in looks.glances() {
+        match glance {
+            Ok(glance) if args.all || is_live(&glance) => {
+                let state = glance.tip.state(now);
+                context.ui.row(&Row { glance, state })?;
             }
             Ok(_) => {}
             Err(error) => {
@@ -162,7 +163,7 @@ fn set_aside(context: &Context, repository: &Repository) -> Result<u8, CommandEr
 }
 
 /// A scope is live unless its work is completed and nobody holds it.
-fn is_live(view: &ScopeView) -> bool {
-    let completed = view.tip.manifest.value.content.disposition == Disposition::Completed;
-    !completed || view.tip.owner().is_some()
+fn is_live(glance: &ScopeGlance) -> bool {
+    let completed = glance.tip.disposition == Disposition::Completed;
+    !completed || glance.tip.owner().is_some()
 }

@@ -4,6 +4,7 @@
 //! [`crate::verify`], and whether a ref may move to it in the crate `hooks`.
 
 mod compose;
+mod outline;
 mod read;
 mod root_tree;
 mod write;
@@ -13,6 +14,7 @@ use std::fmt;
 use gix::{ObjectId, bstr::BString};
 
 pub use compose::{NewCheckpoint, NewPrepared, compose_accept, compose_release};
+pub use outline::Outline;
 pub use read::RecordError;
 pub(crate) use read::read_object;
 pub use root_tree::{RootTree, RootTreeError, SubTree};
