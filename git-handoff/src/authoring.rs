@@ -37,7 +37,7 @@ use crate::{
     context::Context,
     draft_file::DraftFile,
     error::{CommandError, Detail},
-    exit,
+    exit, prepared,
     scopes::Scopes,
     state::State,
 };
@@ -102,13 +102,14 @@ impl Author<'_> {
         let origin = before.map(|before| &before.manifest.value.content.repository);
         let lineage = Lineage::find(self.repository, &snapshot.head, origin)?;
         let kept = store::evidence::kept(self.repository)?;
-        let evidence = Evidence::gather(self.repository, before, &kept)?;
+        let prepared = prepared::glance(self.repository, self.scope);
+        let evidence = Evidence::gather(self.repository, before, prepared.as_ref(), &kept)?;
         let mut draft = reading.draft.clone();
         draft.objective = self.objective.clone().or(draft.objective);
         if draft.objective.is_none() {
             draft.objective = Some(self.fallback.clone());
         }
-        fill_in_receipts(&mut draft, &kept);
+        fill_in_receipts(&mut draft, prepared.as_ref(), &kept);
         let told = tell_failures(&draft, &kept);
         let attached = self.attachments()?;
         let mut used = referred_to(&draft);

@@ -13,6 +13,11 @@ use crate::{
     ui::{Ui, unwritten},
 };
 
+const FIRST_STEPS: &str = "\
+To hand over:  save --push; with claims and evidence: run, draft, prepare, commit, push
+To take over:  restore, continue, accept; then save --push, or release
+`git handoff help <command>` explains one, `help codes` the errors, `help json` the documents of --json";
+
 /// Hand over unfinished changes as verifiable checkpoints
 #[derive(Parser, Debug)]
 #[command(
@@ -20,7 +25,8 @@ use crate::{
     bin_name = "git handoff",
     version,
     max_term_width = 100,
-    disable_help_subcommand = true
+    disable_help_subcommand = true,
+    after_help = FIRST_STEPS
 )]
 struct Cli {
     /// Work in <DIR> instead of the current directory
@@ -43,6 +49,7 @@ struct Cli {
 enum Command {
     Accept(Box<commands::accept::Args>),
     Commit(commands::commit::Args),
+    Continue(commands::r#continue::Args),
     Demo(commands::demo::Args),
     Diff(commands::diff::Args),
     Draft(commands::draft::Args),
@@ -72,6 +79,7 @@ impl Command {
         match self {
             Command::Accept(args) => commands::accept::run(*args, context),
             Command::Commit(args) => commands::commit::run(&args, context),
+            Command::Continue(args) => commands::r#continue::run(&args, context),
             Command::Demo(args) => commands::demo::run(&args, context),
             Command::Diff(args) => commands::diff::run(&args, context),
             Command::Draft(args) => commands::draft::run(&args, context),

@@ -81,6 +81,16 @@ pub(crate) fn put_aside(repository: &Repository, scope: &ScopeName, digest: Dige
     }
 }
 
+/// Puts a draft back in its place that was put aside, unless another one is there.
+pub(crate) fn put_back(repository: &Repository, scope: &ScopeName, digest: Digest) {
+    let path = path(repository, scope);
+    let aside = aside(&path);
+    if !path.exists() && fs::read(&aside).is_ok_and(|bytes| Digest::of(&bytes) == digest) {
+        // Where it cannot be moved, it is still there under its other name.
+        let _ = fs::rename(&aside, &path);
+    }
+}
+
 /// Returns where a draft is kept that was put aside.
 pub(crate) fn aside(path: &Path) -> PathBuf {
     let mut aside = path.as_os_str().to_owned();

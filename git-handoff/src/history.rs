@@ -1,11 +1,11 @@
-//! Sees that all of a record's history is here, before it is written to a file.
+//! Sees that all of a commit's history is here, before it is written to a file.
 
 use gix::ObjectId;
-use store::{error_code::ErrorCode, git::GitError, repository::Repository, verify::VerifiedRecord};
+use store::{error_code::ErrorCode, git::GitError, repository::Repository, scope::ScopeName};
 
 use crate::{context::Context, error::CommandError, remote::Remote, scopes::Scopes};
 
-/// Opens the repository with the whole history of a record, down to `base`; a shallow one is deepened first.
+/// Opens the repository with the whole history of a commit of a scope, down to `base`; a shallow one is deepened first.
 ///
 /// # Errors
 ///
@@ -13,16 +13,16 @@ use crate::{context::Context, error::CommandError, remote::Remote, scopes::Scope
 pub(crate) fn whole(
     context: &Context,
     scopes: &Scopes<'_>,
-    record: &VerifiedRecord,
+    scope: &ScopeName,
+    commit: ObjectId,
     base: Option<ObjectId>,
 ) -> Result<Repository, CommandError> {
     let repository = Repository::discover(scopes.repository.git())?;
-    if is_whole(&repository, record, base)? {
+    if is_whole(&repository, commit, base)? {
         return Ok(repository);
     }
     let mut attempts = Vec::new();
     if let Some(Remote { name }) = &scopes.remote {
-        let scope = record.scope();
         let refspec = format!("+refs/handoff/{scope}:refs/handoff-remote/{name}/{scope}");
         attempts.push((name.clone(), refspec));
     }
@@ -49,7 +49,7 @@ pub(crate) fn whole(
                     .ui
                     .note(&format!("deepened the shallow history from `{remote}`"));
                 let deeper = Repository::discover(repository.git())?;
-                if is_whole(&deeper, record, base)? {
+                if is_whole(&deeper, commit, base)? {
                     return Ok(deeper);
                 }
             }
@@ -57,10 +57,8 @@ pub(crate) fn whole(
             Err(error) => return Err(error.into()),
         }
     }
-    let message = format!(
-        "the history of scope `{}` is cut off here, and no remote has the rest",
-        record.scope()
-    );
+    let message =
+        format!("the history of scope `{scope}` is cut off here, and no remote has the rest");
     let error = CommandError::new(ErrorCode::MissingObject, message)
         .hint("fetch the rest, or leave it out with --base <commit>")
         .next(&["git", "fetch", "--unshallow"]);
@@ -70,10 +68,10 @@ pub(crate) fn whole(
     })
 }
 
-/// Tells whether the history from a record down to `base` is not cut off.
+/// Tells whether the history from a commit down to `base` is not cut off.
 fn is_whole(
     repository: &Repository,
-    record: &VerifiedRecord,
+    commit: ObjectId,
     base: Option<ObjectId>,
 ) -> Result<bool, CommandError> {
     let shallow = repository.gix().shallow_commits();
@@ -81,7 +79,7 @@ fn is_whole(
     let Some(shallow) = shallow else {
         return Ok(true);
     };
-    let mut args = vec!["rev-list".to_owned(), record.id.to_string()];
+    let mut args = vec!["rev-list".to_owned(), commit.to_string()];
     args.extend(base.map(|base| format!("^{base}")));
     let listed = repository.git().line(&args)?;
     let cut_off: Vec<String> = shallow.iter().map(ToString::to_string).collect();

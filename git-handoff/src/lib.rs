@@ -27,9 +27,11 @@ mod secrets;
 mod shallow;
 mod signals;
 mod source;
+mod standing;
 mod state;
 mod temporary;
 mod ui;
+mod untrusted;
 mod worktree_check;
 mod writer;
 

@@ -142,7 +142,7 @@ impl<'a> Scopes<'a> {
                 let message = format!("`{scope}@prepared` is in no history yet");
                 return Err(CommandError::new(ErrorCode::Usage, message)
                     .subject(scope.as_str())
-                    .hint("`show`, `verify` and `restore` take it; `commit` appends it"));
+                    .hint("`show`, `continue`, `verify`, `restore` and `export` take it; `commit` appends it"));
             }
         };
         Ok(Found { view, record })
@@ -267,7 +267,7 @@ impl<'a> Scopes<'a> {
     }
 
     /// Returns the scope remembered for a branch, if the head of its tip is behind `HEAD`.
-    fn remembered(&self, head: &Head) -> Option<ScopeName> {
+    pub(crate) fn remembered(&self, head: &Head) -> Option<ScopeName> {
         let scope = State::load(self.repository)
             .scopes
             .get(&branch_key(head))?

@@ -24,7 +24,7 @@ use store::{
 use crate::{
     context::Context,
     error::CommandError,
-    scopes::{ScopeArg, Scopes, ambiguous},
+    scopes::{ScopeArg, Scopes, Wanted, ambiguous},
     temporary::Temporary,
 };
 
@@ -117,11 +117,14 @@ pub(crate) fn open_scope_beside(
     beside: Option<&Repository>,
 ) -> Result<Opened, CommandError> {
     let file = open_file(context, path, beside)?;
-    let scope = match file.scopes.as_slice() {
-        [(scope, _)] => scope.clone(),
-        several => {
-            let names: Vec<ScopeName> = several.iter().map(|(scope, _)| scope.clone()).collect();
-            let mut error = ambiguous(&names).subject(path.display().to_string());
+    let all = file.scopes.iter().chain(&file.prepared);
+    let mut names: Vec<ScopeName> = all.map(|(scope, _)| scope.clone()).collect();
+    names.sort();
+    names.dedup();
+    let scope = match names.as_slice() {
+        [scope] => scope.clone(),
+        names => {
+            let mut error = ambiguous(names).subject(path.display().to_string());
             error.hints.clear();
             error.next_commands.clear();
             return Err(error.hint("bring them here first, then name one").next(&[
@@ -132,11 +135,13 @@ pub(crate) fn open_scope_beside(
             ]));
         }
     };
+    // What is prepared is what the file is for; the scope is there for it to follow.
+    let is_prepared = !file.prepared.is_empty();
     Ok(Opened {
         repository: file.repository,
         scope: Some(ScopeArg {
             scope,
-            generation: None,
+            generation: is_prepared.then_some(Wanted::Prepared),
         }),
         file: Some(path.into()),
         _directory: Some(file.directory),
@@ -147,6 +152,7 @@ pub(crate) fn open_scope_beside(
 pub(crate) struct OpenedFile {
     pub(crate) repository: Repository,
     pub(crate) scopes: Vec<(ScopeName, ObjectId)>,
+    pub(crate) prepared: Vec<(ScopeName, ObjectId)>,
     directory: Temporary,
 }
 
@@ -170,6 +176,7 @@ pub(crate) fn open_file(
     Ok(OpenedFile {
         repository: opened.repository,
         scopes: opened.scopes,
+        prepared: opened.prepared,
         directory,
     })
 }

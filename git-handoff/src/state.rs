@@ -33,9 +33,22 @@ pub(crate) struct State {
     pub(crate) unfilled: Vec<Unfilled>,
     /// Digests of the newest receipts whose commands ran here: those alone are run again unasked.
     pub(crate) ran: Vec<Digest>,
+    /// Commands of contracts that passed here, newest last.
+    pub(crate) passed: Vec<Passed>,
 }
 
-/// Most receipts that are remembered.
+/// A command of a contract that passed here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Passed {
+    /// Digest of the command line.
+    pub(crate) command: Digest,
+    /// The worktree tree that it ran on and left as it was.
+    pub(crate) tree: Oid,
+    /// The receipt that it confirms: that of the claim which it is to show.
+    pub(crate) receipt: Option<Digest>,
+}
+
+/// Most receipts, and most commands that passed, that are remembered.
 const MAX_RAN: usize = 500;
 
 /// Bytes that are text nearly always; in JSON, what is not UTF-8 stands as `%XX`, and so does `%`.
@@ -122,6 +135,14 @@ impl State {
         self.ran.push(receipt);
         let old = self.ran.len().saturating_sub(MAX_RAN);
         self.ran.drain(..old);
+    }
+
+    /// Remembers that a command passed here.
+    pub(crate) fn note_passed(&mut self, passed: Passed) {
+        self.passed.retain(|known| *known != passed);
+        self.passed.push(passed);
+        let old = self.passed.len().saturating_sub(MAX_RAN);
+        self.passed.drain(..old);
     }
 
     pub(crate) fn load(repository: &Repository) -> Self {

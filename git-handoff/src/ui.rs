@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use store::contract::message;
+pub(crate) use crate::untrusted::terminal_safe;
 
-use crate::error::CommandError;
+use crate::{error::CommandError, untrusted::Fence};
 
 /// How results are printed.
 pub(crate) struct Ui {
@@ -90,6 +90,16 @@ impl Ui {
         self.say(&format!("warning: {code}: {}", terminal_safe(text)));
     }
 
+    /// Asks a question about something that others have written; only `y` and `yes` are a yes.
+    pub(crate) fn ask(&self, about: &Fence, question: &str) -> io::Result<bool> {
+        let mut out = anstream::stderr().lock();
+        write!(out, "{}{question} [y/N] ", about.to_text())?;
+        out.flush()?;
+        let mut answer = String::new();
+        io::stdin().read_line(&mut answer)?;
+        Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+    }
+
     fn say(&self, text: &str) {
         // Standard error may be closed; there is nobody left to tell.
         let _ = writeln!(anstream::stderr(), "{text}");
@@ -170,7 +180,7 @@ pub(crate) fn count(number: u64, noun: &str) -> String {
 /// Writes a command as one would type it.
 pub(crate) fn shell_line(command: &[String]) -> String {
     let quote = |word: &String| {
-        let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=@%+,^~".contains(c);
+        let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=@%+,^".contains(c);
         if !word.is_empty() && word.chars().all(plain) {
             word.clone()
         } else {
@@ -180,35 +190,9 @@ pub(crate) fn shell_line(command: &[String]) -> String {
     command.iter().map(quote).collect::<Vec<_>>().join(" ")
 }
 
-/// Makes text of others safe for a terminal: control characters and what steers the direction or hides text
-/// become visible escapes; line feeds and tabs too.
-pub(crate) fn terminal_safe(text: &str) -> String {
-    let hidden = message::is_control;
-    if !text.chars().any(hidden) {
-        return text.into();
-    }
-    text.chars()
-        .map(|c| {
-            if hidden(c) {
-                c.escape_unicode().to_string()
-            } else {
-                c.to_string()
-            }
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn text_of_others_cannot_steer_a_terminal() {
-        assert_eq!(
-            terminal_safe("a\u{1b}[31mb\u{202e}c\nd"),
-            "a\\u{1b}[31mb\\u{202e}c\\u{a}d"
-        );
-    }
 
     #[test]
     fn commands_are_quoted_as_one_types_them() {

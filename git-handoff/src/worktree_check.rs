@@ -18,23 +18,81 @@ use crate::{checkpoint, context::Context, error::CommandError, temporary::Tempor
 /// How many paths are named at most.
 const NAMED: usize = 100;
 
-/// Returns what differs, each path by itself.
-///
-/// Bytes that are kept as they lay on disk are the same, whatever Git here would make of them.
+/// What is here now, beside what a content says.
+pub(crate) struct Comparison {
+    /// The worktree tree as it is now.
+    pub(crate) tree: Oid,
+    /// What differs, each path by itself.
+    pub(crate) differences: Vec<Difference>,
+}
+
+/// Something that is not as a content says.
+pub(crate) struct Difference {
+    pub(crate) place: DiffersIn,
+    /// The path; `index-conflicts` where it is the conflict stages.
+    pub(crate) path: BString,
+    /// Whether nothing is left of it here.
+    pub(crate) is_gone: bool,
+    pub(crate) detail: String,
+}
+
+/// Where something differs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum DiffersIn {
+    Worktree,
+    Index,
+}
+
+impl DiffersIn {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            DiffersIn::Worktree => "worktree",
+            DiffersIn::Index => "index",
+        }
+    }
+}
+
+/// Returns what differs, each path by itself, up to a number that can be read.
 pub(crate) fn differences(
     context: &Context,
     repository: &Repository,
+    objects: &Repository,
     content: &Content,
 ) -> Result<Vec<Violation>, CommandError> {
+    let found = compare(context, repository, objects, content)?.differences;
+    let more = found.len().saturating_sub(NAMED);
+    let violation = |difference: &Difference| {
+        let (path, detail) = (difference.path.to_string(), difference.detail.clone());
+        Violation::new(ErrorCode::WorktreeChanged, path, detail)
+    };
+    let mut violations: Vec<Violation> = found.iter().take(NAMED).map(violation).collect();
+    if more > 0 {
+        let detail = format!("{} more", count(more as u64, "difference"));
+        let code = ErrorCode::WorktreeChanged;
+        violations.push(Violation::new(code, "worktree", detail));
+    }
+    Ok(violations)
+}
+
+/// Compares the worktree and the index of a repository, as they are now, with a content whose trees another one has,
+/// which sees the objects of the first.
+///
+/// Bytes that are kept as they lay on disk are the same, whatever Git here would make of them.
+pub(crate) fn compare(
+    context: &Context,
+    repository: &Repository,
+    objects: &Repository,
+    content: &Content,
+) -> Result<Comparison, CommandError> {
     let options = checkpoint::remembered_options(context, repository, &[]);
     let snapshot = snapshot::capture(repository, &options)?;
     let origin = &content.repository;
     let mut found = Vec::new();
     let recorded_raw = content.artifacts.raw;
     if snapshot.worktree_tree != origin.worktree_tree || snapshot.raw_tree != recorded_raw {
-        let raw = recorded_raw.map(|raw| files(repository, raw)).transpose()?;
+        let raw = recorded_raw.map(|raw| files(objects, raw)).transpose()?;
         let mut raw = raw.unwrap_or_default();
-        let differ = changes(repository, origin.worktree_tree, snapshot.worktree_tree)?;
+        let differ = changes(objects, origin.worktree_tree, snapshot.worktree_tree)?;
         // What an ignore rule of this place keeps out of a capture may be here all the same.
         let uncaptured: Vec<&Change> = differ.iter().filter(|c| c.status == b'D').collect();
         let ignored = ignored_files(repository, &uncaptured)?;
@@ -44,7 +102,7 @@ pub(crate) fn differences(
         };
         for change in differ.iter().filter(|change| !is_same(change)) {
             let is_ignored = ignored.contains_key(&change.path);
-            found.push(change.violation("the worktree", is_ignored));
+            found.push(change.difference(DiffersIn::Worktree, is_ignored));
         }
         for change in &differ {
             raw.remove(&change.path);
@@ -52,32 +110,22 @@ pub(crate) fn differences(
         found.extend(other_bytes(repository, raw)?);
     }
     if snapshot.index_tree != origin.index_tree {
-        let differ = changes(repository, origin.index_tree, snapshot.index_tree)?;
-        found.extend(
-            differ
-                .iter()
-                .map(|change| change.violation("the index", false)),
-        );
+        let differ = changes(objects, origin.index_tree, snapshot.index_tree)?;
+        let differ = differ.iter();
+        found.extend(differ.map(|change| change.difference(DiffersIn::Index, false)));
     }
     if snapshot.conflict_trees != content.artifacts.conflicts {
-        let detail = "the conflicts in the index are not those of the checkpoint";
-        found.push(Violation::new(
-            ErrorCode::WorktreeChanged,
-            "index-conflicts",
-            detail,
-        ));
+        found.push(Difference {
+            place: DiffersIn::Index,
+            path: "index-conflicts".into(),
+            is_gone: false,
+            detail: "the conflicts in the index are not those of the checkpoint".into(),
+        });
     }
-    let more = found.len().saturating_sub(NAMED);
-    if more > 0 {
-        found.truncate(NAMED);
-        let detail = format!("{} more", count(more as u64, "difference"));
-        found.push(Violation::new(
-            ErrorCode::WorktreeChanged,
-            "worktree",
-            detail,
-        ));
-    }
-    Ok(found)
+    Ok(Comparison {
+        tree: snapshot.worktree_tree,
+        differences: found,
+    })
 }
 
 /// Mode and id of what stands at a path, as Git lists them.
@@ -92,19 +140,28 @@ struct Change {
 }
 
 impl Change {
-    fn violation(&self, place: &str, is_ignored: bool) -> Violation {
+    fn difference(&self, place: DiffersIn, is_ignored: bool) -> Difference {
         let (old, new) = (&self.old.0, &self.new.0);
-        let what = match self.status {
-            b'A' => format!("{place} has it, the checkpoint has not"),
-            b'D' if is_ignored => format!("{place} has something else there, which is ignored"),
-            b'D' => format!("{place} does not have it any more"),
-            _ if old != new && self.old.1 == self.new.1 => {
-                format!("{place} has it with mode {new}, the checkpoint with {old}")
-            }
-            b'T' => format!("{place} has something of another kind there"),
-            _ => format!("{place} has other content there"),
+        let it = match place {
+            DiffersIn::Worktree => "the worktree",
+            DiffersIn::Index => "the index",
         };
-        Violation::new(ErrorCode::WorktreeChanged, self.path.to_string(), what)
+        let detail = match self.status {
+            b'A' => format!("{it} has it, the checkpoint has not"),
+            b'D' if is_ignored => format!("{it} has something else there, which is ignored"),
+            b'D' => format!("{it} does not have it any more"),
+            _ if old != new && self.old.1 == self.new.1 => {
+                format!("{it} has it with mode {new}, the checkpoint with {old}")
+            }
+            b'T' => format!("{it} has something of another kind there"),
+            _ => format!("{it} has other content there"),
+        };
+        Difference {
+            place,
+            path: self.path.clone(),
+            is_gone: self.status == b'D' && !is_ignored,
+            detail,
+        }
     }
 }
 
@@ -144,7 +201,7 @@ fn changes(repository: &Repository, old: Oid, new: Oid) -> Result<Vec<Change>, G
 fn other_bytes(
     repository: &Repository,
     raw: BTreeMap<BString, Item>,
-) -> Result<Vec<Violation>, GitError> {
+) -> Result<Vec<Difference>, GitError> {
     let Some(worktree) = repository.worktree() else {
         return Ok(Vec::new());
     };
@@ -154,9 +211,12 @@ fn other_bytes(
         let hash = ["hash-object", "--no-filters", "--"].map(OsStr::new);
         let args = hash.into_iter().chain([file.as_os_str()]);
         if repository.git().output(args)?.trim_ascii_end() != id.as_bytes() {
-            let detail = "the worktree has other bytes there, which Git stores as the same";
-            let code = ErrorCode::WorktreeChanged;
-            found.push(Violation::new(code, path.to_string(), detail));
+            found.push(Difference {
+                place: DiffersIn::Worktree,
+                path,
+                is_gone: false,
+                detail: "the worktree has other bytes there, which Git stores as the same".into(),
+            });
         }
     }
     Ok(found)

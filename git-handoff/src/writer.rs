@@ -126,7 +126,7 @@ impl Writer<'_> {
         )
         .subject(scope.as_str())
         .hint("another writer was faster; read what it has written, then go on from there")
-        .next(&["git", "handoff", "show", scope.as_str()])
+        .next(&["git", "handoff", "continue", scope.as_str()])
     }
 }
 

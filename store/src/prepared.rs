@@ -5,7 +5,7 @@
 
 use gix::{
     ObjectId,
-    bstr::{BString, ByteSlice},
+    bstr::{BStr, BString, ByteSlice},
     objs::Kind,
     refs::FullName,
 };
@@ -91,6 +91,14 @@ impl PreparedHandoff {
 pub fn name(repository: &Repository, scope: &ScopeName) -> Result<FullName, RefError> {
     let name = format!("{PREPARED}{}/{scope}", repository.worktree_name().as_str());
     FullName::try_from(name.as_str()).map_err(|_| RefError::Answer(name.into()))
+}
+
+/// Returns the scope of a prepared handoff in the main worktree, by its ref.
+pub fn scope_of_main(name: &BStr) -> Option<ScopeName> {
+    let scope = name
+        .strip_prefix(PREPARED.as_bytes())?
+        .strip_prefix(b"main/")?;
+    std::str::from_utf8(scope).ok()?.parse().ok()
 }
 
 /// Returns the ref of the handoff that was prepared for a scope in the main worktree of a repository.

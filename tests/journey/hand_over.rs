@@ -196,9 +196,10 @@ fn late_write(world: &World, here: &Path) {
     let refused = agent(world, here, late).code(5);
     assert_eq!(error_code(&refused), "NOT_OWNER");
     mine.assert_same(&Worktree::of(world, here));
-    // What could not be sent was set aside.
-    let aside = agent(world, here, ["list", "--safety", "--json"]).ok();
-    assert_eq!(aside.json_lines().len(), 1, "{}", aside.stdout());
+    // What could not be sent went back to prepared.
+    let args = ["show", "DEV-1842@prepared", "--json"];
+    let aside = agent(world, here, args).ok().json();
+    assert_eq!(aside["state"], "prepared");
 }
 
 fn next_generation(world: &World, work: &Path, here: &Path) {

@@ -7,6 +7,8 @@ mod authoring;
 #[cfg(test)]
 mod capturing;
 #[cfg(test)]
+mod continuing;
+#[cfg(test)]
 mod credentials;
 #[cfg(test)]
 mod crowds;
@@ -53,6 +55,8 @@ mod syncing;
 mod tampering;
 #[cfg(test)]
 mod transports;
+#[cfg(test)]
+mod travelling;
 #[cfg(test)]
 #[path = "../world/mod.rs"]
 mod world;

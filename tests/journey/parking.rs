@@ -48,6 +48,7 @@ fn park_and_pick_up(world: &World) {
       kept       notes/mine.txt: not part of the checkpoint
     next:
       git -C [world]/there status
+      git -C [world]/there handoff continue ann.main
       git -C [world]/there handoff accept ann.main
     ");
     insta::assert_snapshot!(world.normal(&picked_up.stderr()), @"set up remote `handoff` at handoff::[world]/server.git");

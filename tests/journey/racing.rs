@@ -83,9 +83,12 @@ fn race(world: &World, url: &str) {
     }
     eprintln!("{rounds} rounds in {:?}, won {won:?}", begun.elapsed());
     linear(world, &clones, rounds);
+    // The first went back to prepared; the others found that place taken.
     let aside = |dir: &PathBuf| {
         let rows = world.handoff(dir, ["list", "--safety", "--json"]).ok();
-        rows.json_lines().len()
+        let prepared = ["for-each-ref", "refs/handoff-local/prepared/"];
+        let prepared = world.git(dir, prepared).ok().stdout();
+        rows.json_lines().len() + prepared.lines().count()
     };
     assert_eq!(clones.each_ref().map(aside), [won[1], won[0]]);
 }

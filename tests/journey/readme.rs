@@ -1,19 +1,21 @@
-//! The session in the README is what happens when one types it.
+//! The sessions in the README and in the page for agents are what happens when one types them.
 
 use std::path::Path;
 
 use crate::world::World;
 
 const README: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md");
+const AGENTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/agents.md");
 
-/// A command of the session, and what the README says that it prints.
+/// A command of a session, and what the page says that it prints.
 struct Step {
     command: String,
     expected: Vec<String>,
 }
 
-fn session() -> Vec<Step> {
-    let text = std::fs::read_to_string(README).unwrap();
+/// Returns the session of a page.
+fn session(page: &str) -> Vec<Step> {
+    let text = std::fs::read_to_string(page).unwrap();
     let mut steps: Vec<Step> = Vec::new();
     let mut inside = false;
     for line in text.lines() {
@@ -80,10 +82,53 @@ fn set_up(world: &World) {
 fn the_session_in_the_readme_is_what_happens() {
     let world = World::new();
     set_up(&world);
-    let steps = session();
+    let steps = session(README);
     assert!(steps.len() >= 8, "the README has lost its session");
+    play(&world, steps);
+}
+
+#[test]
+fn the_session_in_the_page_for_agents_is_what_happens() {
+    let world = World::new();
+    set_up(&world);
+    let text = std::fs::read_to_string(AGENTS).unwrap();
+    let draft = text.split("```yaml\n").nth(1).unwrap();
+    let draft = draft.split("```").next().unwrap();
+    world.write(world.root(), "draft.yaml", draft);
+    let steps = session(AGENTS);
+    assert!(steps.len() >= 12, "the page has lost its session");
+    play(&world, steps);
+}
+
+#[test]
+fn every_command_that_agents_are_told_of_is_one() {
+    let world = World::new();
+    let text = std::fs::read_to_string(AGENTS).unwrap();
+    let mut told: Vec<&str> = text
+        .split("git handoff ")
+        .skip(1)
+        .filter_map(|rest| rest.split(|c: char| !c.is_ascii_lowercase()).next())
+        .filter(|word| !word.is_empty())
+        .collect();
+    told.sort_unstable();
+    told.dedup();
+    assert!(told.len() > 10, "{told:?}");
+    for command in told {
+        world.handoff(world.root(), ["help", command]).ok();
+    }
+}
+
+/// Types the commands of a session and compares what they print.
+fn play(world: &World, steps: Vec<Step>) {
     for Step { command, expected } in steps {
-        let output = run(&world, world.root(), &command);
+        if let Some(variables) = command.strip_prefix("export ") {
+            for variable in variables.split(' ') {
+                let (name, value) = variable.split_once('=').unwrap();
+                world.set(name, value);
+            }
+            continue;
+        }
+        let output = run(world, world.root(), &command);
         let printed: Vec<String> = output.lines().map(normal).collect();
         let expected: Vec<String> = expected.iter().map(|line| normal(line)).collect();
         assert_eq!(printed, expected, "after: {command}");

@@ -142,6 +142,7 @@ fn linked_worktrees_share_the_scopes_of_their_repository() {
     next:
       git -C ../second switch -c ann.topic
       git -C ../second status
+      git -C ../second handoff continue ann.topic
       git -C ../second handoff accept ann.topic
     ");
     let first = Worktree::of(&world, &linked);

@@ -141,7 +141,7 @@ fn a_hook_that_refuses_a_push_is_not_taken_for_a_server_that_is_away() {
     set up remote `handoff` at handoff::[world]/server.git
     error: git sent nothing: a pre-push hook of this repository refused it; not on Fridays [GIT_FAILED]
     hint: githooks(5) says where the hook is: `git config core.hooksPath`, else .git/hooks
-    hint: the checkpoint was taken back and is kept as safety record 1; the worktree is as it was
+    hint: the checkpoint was taken back and is prepared again as `work@prepared`; the worktree is as it was
       git handoff sync
     ");
     // Nothing is half accepted: what no remote took is not here either.

@@ -89,22 +89,30 @@ fn what_no_remote_has_seen_is_taken_back() {
     let taken_back = world.handoff(&dir, ["uncommit", "work"]).ok();
     insta::assert_snapshot!(world.normal(&taken_back.stdout()), @"
     took back [id1]; the scope is gone
-    kept as safety record 1
+    it is prepared again as `work@prepared`
     next:
-      git handoff list --safety
+      git handoff show work@prepared
+      git handoff commit work
     ");
     before.assert_same(&Worktree::of(&world, &dir));
     assert_eq!(
         error_code(&world.handoff(&dir, ["show", "work", "--json"]).code(6)),
         "NOT_FOUND"
     );
+    let shown = world.handoff(&dir, ["show", "work@prepared", "--json"]);
+    assert_eq!(shown.ok().json()["generation"], 1);
     // The number of the generation is free again.
     world.write(&dir, "work.txt", "first, again\n");
     let args = ["save", "work", "--push", "--json"];
     assert_eq!(world.handoff(&dir, args).ok().json()["generation"], 1);
     save(&world, &dir, "second\n");
     let taken_back = world.handoff(&dir, ["uncommit", "work", "--json"]).ok();
-    assert_eq!(taken_back.json()["safety"], 2);
+    // What is prepared is in no history, so it stays, and this goes beside it.
+    let taken_back = taken_back.json();
+    assert_eq!(
+        (&taken_back["safety"], &taken_back["prepared"]),
+        (&1.into(), &false.into())
+    );
     let shown = world.handoff(&dir, ["show", "work", "--json"]).ok().json();
     assert_eq!(shown["generation"], 1);
 }

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use hooks::rejection::Rejection;
 use store::{
-    contract::{Citation, ClaimState, Conclusion, EvidenceKind, Receipt, Statement},
+    contract::{Citation, ClaimState, Conclusion, EvidenceKind, Receipt, Statement, codec},
     draft::Draft,
     entry_id::EntryId,
     evidence::{self, Kept, KeptReceipt},
     record::Record,
     repository::Repository,
-    verify,
+    verify::{self, VerifiedPrepared},
 };
 
 use crate::error::CommandError;
@@ -18,16 +18,26 @@ use crate::error::CommandError;
 /// Longest command that an attempt tells of, in characters.
 const MAX_COMMAND_CHARS: usize = 200;
 
-/// The receipts that there are, by id: those of the scope's tip, and those that are kept here.
+/// The receipts that there are, by id: those of the scope's tip, of what is prepared, and those that are kept here.
 pub(super) struct Evidence(BTreeMap<EntryId, KeptReceipt>);
 
 impl Evidence {
     pub(super) fn gather(
         repository: &Repository,
         before: Option<&Record>,
+        prepared: Option<&VerifiedPrepared>,
         kept: &Kept,
     ) -> Result<Self, CommandError> {
         let mut all = BTreeMap::new();
+        // A checkpoint that was taken back has its receipts there.
+        if let Some(prepared) = prepared {
+            let files = verify::files_of(repository.gix(), &prepared.root);
+            for (_, bytes) in files.map_err(Rejection::from)?.0 {
+                if let Ok(receipt) = codec::decode::<Receipt>(&bytes) {
+                    all.insert(receipt.id.clone(), KeptReceipt { receipt, bytes });
+                }
+            }
+        }
         if let Some(before) = before {
             for (bytes, receipt) in
                 verify::receipts_of(repository.gix(), &before.root).map_err(Rejection::from)?
@@ -56,12 +66,21 @@ impl Evidence {
     }
 }
 
-/// Names the receipts that were made for claims, where the draft names none.
-pub(super) fn fill_in_receipts(draft: &mut Draft, kept: &Kept) {
+/// Names the receipts that were made for claims, where the draft names none; else those that what is prepared names.
+pub(super) fn fill_in_receipts(
+    draft: &mut Draft,
+    prepared: Option<&VerifiedPrepared>,
+    kept: &Kept,
+) {
     for claim in &mut draft.claims {
         let is_open = claim.state == ClaimState::Open;
         if claim.receipt.is_none() && !is_open {
-            claim.receipt = kept.claims.get(&claim.id).cloned();
+            let mut known = prepared
+                .iter()
+                .flat_map(|prepared| &prepared.whole().claims);
+            let known = known.find(|known| known.id == claim.id && known.state == claim.state);
+            let known = known.and_then(|known| known.receipt.as_ref());
+            claim.receipt = kept.claims.get(&claim.id).or(known).cloned();
         }
     }
 }

@@ -9,16 +9,18 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use gix::ObjectId;
-use hooks::{judge::Judge, policy::Policy};
+use gix::{ObjectId, refs::FullName};
+use hooks::{judge::Judge, policy::Policy, rejection::Rejection};
 use serde_json::{Value, json};
 use store::{
     bundle::{self, Beside, Header},
     digest::Digest,
     error_code::ErrorCode,
+    generation::Generation,
     repository::Repository,
+    scope::ScopeName,
     timestamp::Timestamp,
-    verify::VerifiedRecord,
+    verify::{self, Depth, VerifiedPrepared, VerifiedRecord},
 };
 
 pub(crate) use artifacts::subfolder;
@@ -26,8 +28,8 @@ pub(crate) use artifacts::subfolder;
 use crate::{
     context::Context,
     error::CommandError,
-    exit, history,
-    scopes::Scopes,
+    exit, history, prepared,
+    scopes::{ScopeArg, Scopes},
     source::{self, Source, as_file},
     temporary::{Existing, Temporary},
     ui::{Report, count},
@@ -37,7 +39,10 @@ use crate::{
 ///
 /// The file is a Git bundle with all records of the scope up to the one named, and all commits that they build on. It
 /// is proved before it gets its name: fetched into an empty repository and judged there. `git handoff import`, `show`,
-/// `verify` and `restore` take it, and so does `git fetch <file> 'refs/handoff/*:refs/handoff/*'`.
+/// `continue`, `verify` and `restore` take it, and so does `git fetch <file> 'refs/handoff/*:refs/handoff/*'`.
+///
+/// A prepared handoff, `<scope>@prepared`, travels in the same way, before it is in any history; it can be continued from
+/// and committed wherever the file is restored or imported.
 ///
 /// A file that exists is not replaced, unless --force says so.
 ///
@@ -46,7 +51,7 @@ use crate::{
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// The scope, or one of its generations; without one, the scope in use here
-    #[arg(value_name = "SCOPE[@N]|FILE", value_parser = Source::parser())]
+    #[arg(value_name = "SCOPE[@N|@prepared]|FILE", value_parser = Source::parser())]
     scope: Option<Source>,
     /// The file to write; `-` is standard output
     #[arg(
@@ -67,8 +72,95 @@ pub(crate) struct Args {
     artifacts: Option<PathBuf>,
 }
 
+/// What is written to a file.
+enum Subject {
+    Record(Box<VerifiedRecord>),
+    Prepared {
+        prepared: Box<VerifiedPrepared>,
+        /// The record that it follows.
+        tip: Option<Box<VerifiedRecord>>,
+    },
+}
+
+impl Subject {
+    /// Finds what is named.
+    fn find(scopes: &Scopes<'_>, arg: Option<&ScopeArg>) -> Result<Self, CommandError> {
+        let Some(scope) = arg.and_then(ScopeArg::prepared) else {
+            return Ok(Subject::Record(Box::new(scopes.find(arg)?.record)));
+        };
+        let prepared = prepared::find(scopes.repository, scope)?;
+        let prepared = prepared.ok_or_else(|| prepared::nothing(scope))?;
+        let view = scopes.view_if_any(scope)?;
+        // Elsewhere it could be committed no more than here.
+        prepared::refuse_moved(&prepared, view.as_ref())?;
+        Ok(Subject::Prepared {
+            prepared: Box::new(prepared),
+            tip: view.map(|view| Box::new(view.tip)),
+        })
+    }
+
+    fn scope(&self) -> &ScopeName {
+        match self {
+            Subject::Record(record) => record.scope(),
+            Subject::Prepared { prepared, .. } => &prepared.document.value.scope,
+        }
+    }
+
+    fn commit(&self) -> ObjectId {
+        match self {
+            Subject::Record(record) => record.id,
+            Subject::Prepared { prepared, .. } => prepared.id,
+        }
+    }
+
+    /// Returns the generation that it is, or would be.
+    fn generation(&self) -> Option<Generation> {
+        match self {
+            Subject::Record(record) => Some(record.generation()),
+            Subject::Prepared { tip, .. } => match tip {
+                Some(tip) => tip.generation().next(),
+                None => Some(Generation::FIRST),
+            },
+        }
+    }
+
+    fn refs(&self) -> Vec<(FullName, ObjectId)> {
+        match self {
+            Subject::Record(record) => vec![(record.scope().to_ref(), record.id)],
+            Subject::Prepared { prepared, tip } => {
+                let scope = self.scope();
+                let name = store::prepared::name_of_main(scope);
+                let tip = tip.iter().map(|tip| (scope.to_ref(), tip.id));
+                tip.chain([(name, prepared.id)]).collect()
+            }
+        }
+    }
+
+    /// Judges what has come into another repository.
+    fn judge(&self, objects: &gix::Repository) -> Result<(), CommandError> {
+        let line = match self {
+            Subject::Record(record) => Some(record),
+            Subject::Prepared { prepared, tip } => {
+                let scope = Some(self.scope());
+                let judged = verify::prepared(objects, prepared.id, scope, Depth::Objects);
+                judged.into_result().map_err(Rejection::from)?;
+                tip.as_ref()
+            }
+        };
+        if let Some(record) = line {
+            let judge = Judge {
+                objects,
+                policy: Policy::default(),
+                now: Timestamp::now(),
+            };
+            judge.line(record.scope(), record.id, None, None)?;
+        }
+        Ok(())
+    }
+}
+
 struct Exported {
-    record: VerifiedRecord,
+    subject: Subject,
     file: PathBuf,
     bytes: u64,
     sha256: Digest,
@@ -79,13 +171,16 @@ impl Report for Exported {
     const NAME: &'static str = "export";
 
     fn json(&self) -> Value {
-        let record = &self.record;
+        let digest = match &self.subject {
+            Subject::Record(record) => Some(record.manifest.digest),
+            Subject::Prepared { .. } => None,
+        };
         let prerequisites = self.prerequisites.iter().map(ToString::to_string);
         json!({
-            "scope": record.scope(),
-            "generation": record.generation(),
-            "commit": record.id.to_string(),
-            "checkpointDigest": record.manifest.digest,
+            "scope": self.subject.scope(),
+            "generation": self.subject.generation(),
+            "commit": self.subject.commit().to_string(),
+            "checkpointDigest": digest,
             "file": self.file.to_string_lossy(),
             "bytes": self.bytes,
             "sha256": self.sha256,
@@ -95,14 +190,16 @@ impl Report for Exported {
     }
 
     fn text(&self) -> String {
-        let record = &self.record;
+        let (generation, kind) = match &self.subject {
+            Subject::Record(record) => (record.generation().to_string(), "record  "),
+            Subject::Prepared { .. } => ("prepared".to_owned(), "prepared"),
+        };
         let mut text = format!(
-            "exported {}@{} to {}\n  record     {}\n  file       {}, {}\n  proved     fetched into an empty \
+            "exported {}@{generation} to {}\n  {kind}   {}\n  file       {}, {}\n  proved     fetched into an empty \
              repository, every record judged there\n",
-            record.scope(),
-            record.generation(),
+            self.subject.scope(),
             crate::ui::terminal_safe(&self.file.to_string_lossy()),
-            record.id,
+            self.subject.commit(),
             count(self.bytes, "byte"),
             self.sha256,
         );
@@ -147,24 +244,29 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
     let opened = source::open(context, args.scope.as_ref())?;
     let repository = &opened.repository;
     let scopes = Scopes::new(context, repository);
-    let record = scopes.find(opened.scope.as_ref())?.record;
+    let subject = Subject::find(&scopes, opened.scope.as_ref())?;
     let base = match &args.base {
         Some(name) => Some(commit(repository, name)?),
         None => None,
     };
-    let repository = &history::whole(context, &scopes, &record, base)?;
+    let mut repository = None;
+    for (_, commit) in subject.refs() {
+        let whole = history::whole(context, &scopes, subject.scope(), commit, base)?;
+        repository = Some(whole);
+    }
+    let repository = repository.as_ref().unwrap_or(scopes.repository);
     let made = match to_stdout {
         true => {
             let directory = Temporary::directory()?;
             let file = directory.path().join("bundle");
-            let made = make(repository, &record, base, &file)?;
+            let made = make(repository, &subject, base, &file)?;
             io::copy(&mut File::open(&file)?, &mut io::stdout().lock())?;
             made
         }
         false => {
             let file =
                 Temporary::file_in(folder(&target)).map_err(|error| named(error, &target))?;
-            let made = make(repository, &record, base, file.path())?;
+            let made = make(repository, &subject, base, file.path())?;
             file.keep_as(&target, existing)
                 .map_err(|error| not_named(&target, error))?;
             sync_folder(&target)?;
@@ -172,7 +274,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
         }
     };
     let exported = Exported {
-        record,
+        subject,
         file: output.to_owned(),
         bytes: made.bytes,
         sha256: made.sha256,
@@ -196,13 +298,12 @@ struct Made {
 /// Writes a bundle, then fetches it into an empty repository and judges what has come there.
 fn make(
     repository: &Repository,
-    record: &VerifiedRecord,
+    subject: &Subject,
     base: Option<ObjectId>,
     path: &Path,
 ) -> Result<Made, CommandError> {
     let file = File::create(path)?;
-    let refs = [(record.scope().to_ref(), record.id)];
-    let header = bundle::write(repository, &refs, base, path, &file)?;
+    let header = bundle::write(repository, &subject.refs(), base, path, &file)?;
     let directory = Temporary::directory()?;
     let git_dir = directory.path().join("proof");
     fs::create_dir(&git_dir)?;
@@ -211,12 +312,7 @@ fn make(
         false => Beside::Copied(repository),
     };
     let proof = bundle::open(path, &git_dir, beside)?;
-    let judge = Judge {
-        objects: proof.repository.gix(),
-        policy: Policy::default(),
-        now: Timestamp::now(),
-    };
-    judge.line(record.scope(), record.id, None, None)?;
+    subject.judge(proof.repository.gix())?;
     let (sha256, bytes) = Digest::of_reader(File::open(path)?)?;
     Ok(Made {
         header,

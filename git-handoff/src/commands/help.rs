@@ -28,6 +28,17 @@ const DOCUMENTS: &[(&str, &str)] = &[
         "scope, generation, commit, checkpointDigest, contentDigest, created, pushed, worktreeTree, indexTree, \
          omissions, blockers, warnings: [{code, message}]",
     ),
+    (
+        "continue",
+        "scope, generation, current, tip, commit, checkpointDigest, state, owner, untrusted, disposition, taskId, objective, \
+         effects, statements: [{id, text, evidence: ok|bound|unchecked|changed|missing, \
+         citations: [{citation, evidence, detail}]}], claims, \
+         receipts: [{id, command, conclusion, tree, evidence, detail}], decisions: [{…, overdue, inForce}], assumptions, attempts, \
+         knownFailures, untested, unexecuted, omissions, blockers, forbidden, next: {action, text, forbidden, …}, \
+         changes: {base: {commit, upstream, now, commits}, head: {commit, here, relation: same|ahead|other}, \
+         worktree: {state: same|differs|elsewhere|none|unknown, detail, differences: [{path, in, detail}]}, \
+         receipts: [{id, tree, evidence, detail}]}, verification: [{id, command, claim, timeoutSeconds, passedHere}]",
+    ),
     ("demo", "ok, steps, directory"),
     ("draft", "scope, path, created, draft: the text, untrusted"),
     (
@@ -47,7 +58,7 @@ const DOCUMENTS: &[(&str, &str)] = &[
     ("help", "topic, text"),
     (
         "import",
-        "file, scopes: [{scope, status, generation, commit, before}]",
+        "file, scopes: [{scope, status, generation, commit, before}], prepared: [{scope, commit, before}]",
     ),
     ("init", "remote, url, changed"),
     (
@@ -98,8 +109,11 @@ const DOCUMENTS: &[(&str, &str)] = &[
         "worktreeTree, indexTree, head, branch, conflicts, conflictTrees, untracked, excluded, omissions, blockers, \
          intentToAdd, flags, emptyDirectories, raw, conversions, submodules, lfs, operation, lastEditAt",
     ),
-    ("sync", "remote, scopes: [{scope, status, safety}]"),
-    ("uncommit", "scope, commit, tip, safety"),
+    (
+        "sync",
+        "remote, scopes: [{scope, status, safety, prepared}]",
+    ),
+    ("uncommit", "scope, commit, tip, safety, prepared"),
     (
         "verify",
         "ok, scope, generation, commit, checks: [{name, ok, code, artifact, detail}], untrusted",

@@ -14,12 +14,13 @@ use store::{
     repository::Repository,
     scope::ScopeName,
     timestamp::Timestamp,
+    verify::{self, Depth},
 };
 
 use crate::{
     context::Context,
     error::CommandError,
-    exit,
+    exit, prepared,
     scopes::{Scopes, ambiguous},
     source::{self, OpenedFile},
     ui::Report,
@@ -32,7 +33,8 @@ const ATTEMPTS: usize = 5;
 ///
 /// The file is one that `git handoff export` wrote, or any Git bundle of refs/handoff/<scope>. What it brings obeys the
 /// rules of a push: every record is judged before any of it comes into the repository, a scope goes forward or not at
-/// all, and with one refusal nothing is imported.
+/// all, and with one refusal nothing is imported. A prepared handoff becomes the one of the scope here, unless another is
+/// prepared that is in no history yet.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// The file; `-` is standard input
@@ -44,19 +46,35 @@ pub(crate) struct Args {
 pub(crate) struct Imported {
     file: PathBuf,
     scopes: Vec<ImportedScope>,
+    prepared: Vec<ImportedHandoff>,
 }
 
 impl Imported {
+    /// Tells whether a prepared handoff came.
+    pub(crate) fn is_prepared(&self) -> bool {
+        !self.prepared.is_empty()
+    }
+
     /// Returns the scope that came, if it is one.
     pub(crate) fn only_scope(&self) -> Result<ScopeName, CommandError> {
-        match self.scopes.as_slice() {
-            [only] => Ok(only.scope.clone()),
-            several => {
-                let names: Vec<_> = several.iter().map(|one| one.scope.clone()).collect();
-                Err(ambiguous(&names))
-            }
+        let records = self.scopes.iter().map(|one| &one.scope);
+        let names = records.chain(self.prepared.iter().map(|one| &one.scope));
+        let mut names: Vec<ScopeName> = names.cloned().collect();
+        names.sort();
+        names.dedup();
+        match names.as_slice() {
+            [only] => Ok(only.clone()),
+            several => Err(ambiguous(several)),
         }
     }
+}
+
+/// A prepared handoff that a file brought.
+struct ImportedHandoff {
+    scope: ScopeName,
+    commit: ObjectId,
+    /// What was prepared before.
+    before: Option<ObjectId>,
 }
 
 struct ImportedScope {
@@ -90,7 +108,18 @@ impl Report for Imported {
                 "before": one.before.map(|before| before.to_string()),
             })
         });
-        json!({ "file": self.file.to_string_lossy(), "scopes": scopes.collect::<Vec<_>>() })
+        let prepared = self.prepared.iter().map(|one| {
+            json!({
+                "scope": one.scope,
+                "commit": one.commit.to_string(),
+                "before": one.before.map(|before| before.to_string()),
+            })
+        });
+        json!({
+            "file": self.file.to_string_lossy(),
+            "scopes": scopes.collect::<Vec<_>>(),
+            "prepared": prepared.collect::<Vec<_>>(),
+        })
     }
 
     fn text(&self) -> String {
@@ -98,10 +127,23 @@ impl Report for Imported {
             .scopes
             .iter()
             .map(|one| format!("{}@{}: {}\n", one.scope, one.generation, one.status()));
-        lines.collect()
+        let prepared = self.prepared.iter().map(|one| match one.before {
+            Some(before) if before == one.commit => format!("{}@prepared: up to date\n", one.scope),
+            _ => format!("{}@prepared: to be continued and committed\n", one.scope),
+        });
+        lines.chain(prepared).collect()
     }
 
     fn next_commands(&self) -> Vec<Vec<String>> {
+        if let [only] = self.prepared.as_slice() {
+            let prepared = format!("{}@prepared", only.scope);
+            let of = |command: &str| {
+                ["git", "handoff", command, &prepared]
+                    .map(String::from)
+                    .into()
+            };
+            return vec![of("continue"), of("restore")];
+        }
         let [only] = self.scopes.as_slice() else {
             return vec![["git", "handoff", "list"].map(String::from).into()];
         };
@@ -142,8 +184,13 @@ pub(crate) fn import(
         for (scope, tip) in &file.scopes {
             imported.push(judge(&scopes, &file, scope, *tip, &mut updates)?);
         }
+        let mut handoffs = Vec::new();
+        for (scope, id) in &file.prepared {
+            handoffs.push(judge_prepared(&scopes, &file, scope, *id, &mut updates)?);
+        }
         if !updates.is_empty() && !copied {
-            let tips = file.scopes.iter().map(|(_, tip)| *tip);
+            let all = file.scopes.iter().chain(&file.prepared);
+            let tips = all.map(|(_, tip)| *tip);
             bundle::copy_to(&file.repository, repository, tips)?;
             copied = true;
         }
@@ -152,6 +199,7 @@ pub(crate) fn import(
                 return Ok(Imported {
                     file: path.into(),
                     scopes: imported,
+                    prepared: handoffs,
                 });
             }
             // Another writer was faster: what the rules say of it is seen in the next round.
@@ -227,6 +275,45 @@ fn judge(
         commit: new,
         before: old,
     })
+}
+
+/// Judges a prepared handoff of a file, and adds what is to be moved.
+fn judge_prepared(
+    scopes: &Scopes<'_>,
+    file: &OpenedFile,
+    scope: &ScopeName,
+    new: ObjectId,
+    updates: &mut Vec<RefUpdate>,
+) -> Result<ImportedHandoff, CommandError> {
+    let repository = scopes.repository;
+    let judged = verify::prepared(file.repository.gix(), new, Some(scope), Depth::Objects);
+    let judged = judged.into_result();
+    let judged = judged.map_err(|violation| refused(scope, violation.into()))?;
+    let before = prepared::id_if_any(repository, scope)?;
+    let imported = ImportedHandoff {
+        scope: scope.clone(),
+        commit: new,
+        before,
+    };
+    if before == Some(new) {
+        return Ok(imported);
+    }
+    let view = scopes.view_if_any(scope)?;
+    let tip = view.as_ref().map(|view| &view.tip);
+    if !prepared::is_free(repository, scope, tip, judged.whole()) {
+        let message = format!(
+            "another handoff of scope `{scope}` is prepared here, and it is in no history yet"
+        );
+        return Err(CommandError::new(ErrorCode::CasConflict, message)
+            .subject(scope.as_str())
+            .hint("nothing was imported; commit the one that is here, or import into another worktree")
+            .next(&["git", "handoff", "show", &format!("{scope}@prepared")]));
+    }
+    updates.push(RefUpdate {
+        name: store::prepared::name(repository, scope)?,
+        change: RefChange::from_seen(before, new),
+    });
+    Ok(imported)
 }
 
 /// Says which scope was refused, and that nothing has come of it.

@@ -2,6 +2,7 @@
 
 pub(crate) mod accept;
 pub(crate) mod commit;
+pub(crate) mod r#continue;
 pub(crate) mod demo;
 pub(crate) mod diff;
 pub(crate) mod draft;

@@ -131,12 +131,19 @@ fn remember_submodules(context: &Context, repository: &Repository, restored: &Re
 fn from_file(args: &Args, context: &Context, file: &Path) -> Result<Outcome, CommandError> {
     if args.in_place || args.worktree {
         let repository = context.repository()?;
-        let scope = import::import(context, &repository, file)?.only_scope()?;
+        let imported = import::import(context, &repository, file)?;
+        let scope = imported.only_scope()?;
+        if imported.is_prepared() {
+            return from_prepared(args, context, &repository, &scope);
+        }
         let scopes = Scopes::new(context, &repository);
         let found = scopes.find(Some(&wanted(args, scope.clone())))?;
         return place(args, context, &scopes, found, &scope);
     }
     let opened = source::open(context, args.scope.as_ref())?;
+    if let Some(scope) = opened.scope.as_ref().and_then(ScopeArg::prepared) {
+        return from_prepared(args, context, &opened.repository, scope);
+    }
     let scopes = Scopes::new(context, &opened.repository);
     let found = scopes.find(opened.scope.as_ref())?;
     let scope = found.view.scope.clone();
@@ -147,17 +154,17 @@ fn from_file(args: &Args, context: &Context, file: &Path) -> Result<Outcome, Com
 fn from_prepared(
     args: &Args,
     context: &Context,
+    repository: &Repository,
     scope: &ScopeName,
 ) -> Result<Outcome, CommandError> {
-    let repository = context.repository()?;
-    let scopes = Scopes::new(context, &repository);
-    let prepared = prepared::find(&repository, scope)?.ok_or_else(|| prepared::nothing(scope))?;
+    let scopes = Scopes::new(context, repository);
+    let prepared = prepared::find(repository, scope)?.ok_or_else(|| prepared::nothing(scope))?;
     let view = scopes.view_if_any(scope)?;
     let (dir, restored, kept) = if args.in_place {
         let state = Restorable::from(&prepared);
         put_in_place(args, context, &scopes, state, kept_already(&scopes, None))?
     } else if args.worktree {
-        let (dir, restored) = put_in_worktree(args, context, &repository, &prepared, scope)?;
+        let (dir, restored) = put_in_worktree(args, context, repository, &prepared, scope)?;
         (dir, restored, None)
     } else {
         let dir = free_directory(args, context, scope)?;
@@ -166,7 +173,7 @@ fn from_prepared(
             commits.push((view.tip.id, scope.to_ref()));
             commits.push((view.tip.id, scope.to_verified_ref()));
         }
-        let made = origin::copy_commits(context, &repository, &commits, &dir, CommandError::from)?;
+        let made = origin::copy_commits(context, repository, &commits, &dir, CommandError::from)?;
         let restored = made.fill(&prepared, flagging(args))?;
         remember_submodules(context, &made.repository, &restored);
         (dir, restored, None)
@@ -189,7 +196,7 @@ fn from_prepared(
 /// Restores a scope of the repository that the command runs in.
 fn from_here(args: &Args, context: &Context) -> Result<Outcome, CommandError> {
     if let Some(scope) = scope_arg(args).and_then(ScopeArg::prepared) {
-        return from_prepared(args, context, scope);
+        return from_prepared(args, context, &context.repository()?, scope);
     }
     let mut repository = context.repository()?;
     let missing = fetch(args, context, &mut repository)?;

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use store::{
-    actor::ActorId, ref_store::Head, remote_url::without_credentials, scope::ScopeName,
-    verify::VerifiedRecord,
+    actor::ActorId, digest::Digest, ref_store::Head, remote_url::without_credentials,
+    scope::ScopeName, verify::VerifiedRecord,
 };
 
 use crate::{
@@ -14,10 +14,11 @@ use crate::{
     checkpoint::{self, Saved},
     context::Context,
     delivery::{self, Delivery},
-    draft_file::DraftFile,
+    draft_file::{self, DraftFile},
     error::CommandError,
     exit,
     omitted::Omit,
+    prepared,
     remote::Remote,
     scopes::Scopes,
     ui::{Report, count},
@@ -199,7 +200,10 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<u8, CommandError> {
     scopes.remember(&head, &saved.record);
     let pushed = match &remote {
         None => seen(&scopes, &saved)?,
-        Some(remote) => push(&scopes, remote, &saved)?,
+        Some(remote) => {
+            let draft = handoff.draft().map(|(_, digest)| *digest);
+            push(&scopes, remote, &saved, draft)?
+        }
     };
     let outcome = Outcome {
         saved,
@@ -267,7 +271,12 @@ pub(crate) fn branch(head: &Head) -> String {
 /// Sends the scope; a checkpoint that the remote refuses is taken back.
 ///
 /// Where nobody knows what the remote has, the checkpoint stays, and the next push settles it.
-fn push(scopes: &Scopes<'_>, remote: &Remote, saved: &Saved) -> Result<Sent, CommandError> {
+fn push(
+    scopes: &Scopes<'_>,
+    remote: &Remote,
+    saved: &Saved,
+    draft: Option<Digest>,
+) -> Result<Sent, CommandError> {
     let scope = saved.record.scope();
     let repository = scopes.repository;
     let refused = match delivery::send(scopes, remote, scope, saved.record.id)? {
@@ -283,10 +292,15 @@ fn push(scopes: &Scopes<'_>, remote: &Remote, saved: &Saved) -> Result<Sent, Com
         repository,
         scope,
     };
-    let number = crate::safety::keep(repository, saved.record.id)?;
+    let by = &saved.record.manifest.value.producer.id;
+    let kept = prepared::take_back(scopes, &saved.record, Some(by))?;
     writer.take_back(saved.record.id, saved.local_before, saved.before)?;
+    if let Some(digest) = draft {
+        draft_file::put_back(repository, scope, digest);
+    }
     let error = delivery::with_holder(scopes, remote, scope, refused).hint(format!(
-        "the checkpoint was taken back and is kept as safety record {number}; the worktree is as it was"
+        "the checkpoint was taken back and {}; the worktree is as it was",
+        kept.place(scope)
     ));
     Err(error.next(&["git", "handoff", "sync"]))
 }

@@ -7,16 +7,26 @@ use store::{
     line::Relation,
     ref_store::{RefChange, RefUpdate},
     scope::ScopeName,
+    verify::{self, Depth, VerifiedRecord},
 };
 
 use crate::{
-    context::Context, error::CommandError, exit, remote::Remote, safety, scopes::Scopes, ui::Report,
+    actor::Actor,
+    context::Context,
+    error::CommandError,
+    exit,
+    prepared::{self, TakenBack},
+    remote::Remote,
+    safety,
+    scopes::Scopes,
+    ui::Report,
 };
 
 /// Fetch from the handoff remote and settle what differs
 ///
 /// Moves scopes that are behind forward. Where the local line of a scope has diverged from the remote one, the remote
-/// line becomes the scope, and the local state is set aside as a safety record; nothing is lost.
+/// line becomes the scope. A checkpoint of your own that was alone on the local side goes back to prepared; anything more
+/// is set aside as a safety record. Nothing is lost.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Name of the remote
@@ -35,7 +45,7 @@ enum Settled {
     Ahead,
     MovedForward,
     /// The local tip was set aside.
-    SetAside(u64),
+    SetAside(TakenBack),
     New,
 }
 
@@ -45,7 +55,8 @@ impl Settled {
             Settled::Same => "same",
             Settled::Ahead => "ahead",
             Settled::MovedForward => "moved forward",
-            Settled::SetAside(_) => "set aside",
+            Settled::SetAside(TakenBack::Safety(_)) => "set aside",
+            Settled::SetAside(TakenBack::Prepared) => "back to prepared",
             Settled::New => "at the remote",
         }
     }
@@ -59,11 +70,16 @@ impl Report for Synced {
             .scopes
             .iter()
             .map(|(scope, settled)| {
-                let safety = match settled {
-                    Settled::SetAside(number) => Some(number),
+                let kept = match settled {
+                    Settled::SetAside(kept) => Some(kept),
                     _ => None,
                 };
-                json!({ "scope": scope, "status": settled.status(), "safety": safety })
+                json!({
+                    "scope": scope,
+                    "status": settled.status(),
+                    "safety": kept.and_then(TakenBack::safety),
+                    "prepared": kept.is_some_and(TakenBack::is_prepared),
+                })
             })
             .collect();
         json!({ "remote": self.remote, "scopes": scopes })
@@ -73,10 +89,14 @@ impl Report for Synced {
         let mut text = String::new();
         for (scope, settled) in &self.scopes {
             text.push_str(&format!("{scope}: {}", settled.status()));
-            if let Settled::SetAside(number) = settled {
-                text.push_str(&format!(
+            match settled {
+                Settled::SetAside(TakenBack::Safety(number)) => text.push_str(&format!(
                     " as safety record {number}; the remote line is now the scope"
-                ));
+                )),
+                Settled::SetAside(TakenBack::Prepared) => {
+                    text.push_str("; the remote line is now the scope");
+                }
+                _ => {}
             }
             text.push('\n');
         }
@@ -91,8 +111,20 @@ impl Report for Synced {
 
     fn next_commands(&self) -> Vec<Vec<String>> {
         let mut next = Vec::new();
-        for (_, settled) in &self.scopes {
-            if let Settled::SetAside(number) = settled {
+        let words = |words: &[&str]| words.iter().map(ToString::to_string).collect();
+        for (scope, settled) in &self.scopes {
+            if let Settled::SetAside(TakenBack::Prepared) = settled {
+                let scope = scope.as_str();
+                next.push(words(&["git", "handoff", "continue", scope]));
+                next.push(words(&[
+                    "git",
+                    "handoff",
+                    "show",
+                    &format!("{scope}@prepared"),
+                ]));
+                next.push(words(&["git", "handoff", "prepare", scope]));
+            }
+            if let Settled::SetAside(TakenBack::Safety(number)) = settled {
                 let number = number.to_string();
                 next.push(
                     [
@@ -184,7 +216,7 @@ fn set_aside(
 ) -> Result<Settled, CommandError> {
     let repository = scopes.repository;
     scopes.judge_from_start(scope, remote)?;
-    let number = safety::keep(repository, local)?;
+    let kept = keep_aside(scopes, scope, local, remote)?;
     let mut updates = vec![RefUpdate {
         name: scope.to_ref(),
         change: RefChange::Advance {
@@ -201,5 +233,31 @@ fn set_aside(
     }
     repository.update_refs(&updates)?;
     let _: ScopeView = scopes.view(scope)?;
-    Ok(Settled::SetAside(number))
+    Ok(Settled::SetAside(kept))
+}
+
+/// Keeps the local line: its only checkpoint as prepared, if that is one's own, else all of it.
+fn keep_aside(
+    scopes: &Scopes<'_>,
+    scope: &ScopeName,
+    local: ObjectId,
+    remote: ObjectId,
+) -> Result<TakenBack, CommandError> {
+    let (repository, objects) = (scopes.repository, scopes.repository.gix());
+    // What does not pass the judge any more is kept as it is.
+    let read = verify::record(objects, local, Some(scope), None, Depth::Trees).into_result();
+    let alone = |record: &VerifiedRecord| match record.before() {
+        None => true,
+        Some(before) => matches!(
+            store::line::compare(objects, before, remote),
+            Ok(Relation::Same | Relation::Behind)
+        ),
+    };
+    match read.ok().filter(alone) {
+        Some(record) => {
+            let actor = Actor::find(scopes.context, repository, None).ok();
+            prepared::take_back(scopes, &record, actor.as_ref().map(|actor| &actor.id))
+        }
+        None => Ok(TakenBack::Safety(safety::keep(repository, local)?)),
+    }
 }

@@ -5,12 +5,20 @@ use serde_json::{Value, json};
 use store::{error_code::ErrorCode, line::Relation, scope::ScopeName};
 
 use crate::{
-    context::Context, error::CommandError, exit, safety, scopes::Scopes, ui::Report, writer::Writer,
+    actor::Actor,
+    context::Context,
+    error::CommandError,
+    exit,
+    prepared::{self, TakenBack},
+    scopes::Scopes,
+    ui::Report,
+    writer::Writer,
 };
 
 /// Take back the newest record of a scope, if no remote has seen it
 ///
-/// Asks the remote first. The record's state is kept as a safety record.
+/// Asks the remote first. A checkpoint of your own goes back to prepared, so that `git handoff commit` appends it again;
+/// where another handoff is prepared, or the record is none of yours, it is kept as a safety record.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// The scope; without one, the scope in use here
@@ -18,14 +26,14 @@ pub(crate) struct Args {
     scope: Option<ScopeName>,
 }
 
-struct TakenBack {
+struct Uncommitted {
     scope: ScopeName,
     commit: ObjectId,
     now: Option<ObjectId>,
-    safety: u64,
+    kept: TakenBack,
 }
 
-impl Report for TakenBack {
+impl Report for Uncommitted {
     const NAME: &'static str = "uncommit";
 
     fn json(&self) -> Value {
@@ -33,7 +41,8 @@ impl Report for TakenBack {
             "scope": self.scope,
             "commit": self.commit.to_string(),
             "tip": self.now.map(|id| id.to_string()),
-            "safety": self.safety,
+            "safety": self.kept.safety(),
+            "prepared": self.kept.is_prepared(),
         })
     }
 
@@ -43,17 +52,22 @@ impl Report for TakenBack {
             |id| format!("the scope is at {id}"),
         );
         format!(
-            "took back {}; {now}\nkept as safety record {}\n",
-            self.commit, self.safety
+            "took back {}; {now}\nit {}\n",
+            self.commit,
+            self.kept.place(&self.scope)
         )
     }
 
     fn next_commands(&self) -> Vec<Vec<String>> {
-        vec![
-            ["git", "handoff", "list", "--safety"]
-                .map(String::from)
-                .into(),
-        ]
+        let words = |words: &[&str]| words.iter().map(ToString::to_string).collect();
+        let scope = self.scope.as_str();
+        match self.kept {
+            TakenBack::Prepared => vec![
+                words(&["git", "handoff", "show", &format!("{scope}@prepared")]),
+                words(&["git", "handoff", "commit", scope]),
+            ],
+            TakenBack::Safety(_) => vec![words(&["git", "handoff", "list", "--safety"])],
+        }
     }
 }
 
@@ -83,7 +97,8 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
             .hint("write another generation instead")
             .next(&["git", "handoff", "save", scope.as_str()]));
     }
-    let safety = safety::keep(&repository, view.tip.id)?;
+    let actor = Actor::find(context, &repository, None).ok();
+    let kept = prepared::take_back(&scopes, &view.tip, actor.as_ref().map(|actor| &actor.id))?;
     let now = view.tip.before();
     let writer = Writer {
         context,
@@ -93,11 +108,11 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
     // Where the record before is the remote's, the local ref was made for this record alone.
     let to = now.filter(|now| view.remote != Some(*now) || view.relation.is_some());
     writer.take_back(view.tip.id, to, now)?;
-    context.ui.report(&TakenBack {
+    context.ui.report(&Uncommitted {
         scope,
         commit: view.tip.id,
         now,
-        safety,
+        kept,
     })?;
     Ok(exit::SUCCESS)
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use gix::ObjectId;
 use hooks::{judge::Judge, policy::Policy, reader::ReadError, rejection::Rejection};
 use serde_json::{Value, json};
 use store::{
@@ -22,7 +23,8 @@ use crate::{
     error::CommandError,
     exit,
     scopes::{ScopeArg, Scopes, Wanted},
-    source::{self, Source},
+    source::{self, Opened, Source},
+    standing::{HandedOver, Standing, need_somebody_to_ask},
     temporary::Temporary,
     ui::{Report, count, terminal_safe},
     worktree_check,
@@ -46,6 +48,12 @@ pub(crate) struct Args {
     /// patch and archive, in a clean clone without refs/handoff.
     #[arg(long)]
     clean_clone: bool,
+    /// Also run the verification commands that the contract names, each after asking
+    ///
+    /// They run in the worktree here, where the checkpoint was restored. What passed makes evidence `ok` in `git handoff
+    /// continue` as long as the worktree stays as it is; it is noted here alone, never in the record.
+    #[arg(long)]
+    run: bool,
 }
 
 struct Verified {
@@ -165,6 +173,13 @@ fn directory(context: &Context, path: &Path) -> Result<u8, CommandError> {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
+    if args.run {
+        let named = match &args.scope {
+            Some(Source::Scope(arg)) => Some(&arg.scope),
+            Some(Source::File(_)) | None => None,
+        };
+        need_somebody_to_ask(named)?;
+    }
     if let Some(Source::File(path)) = &args.scope
         && context.path(path).is_dir()
     {
@@ -178,7 +193,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
         None => scopes.in_use()?,
     };
     if let Some(scope) = opened.scope.as_ref().and_then(ScopeArg::prepared) {
-        return prepared(args, context, repository, scope);
+        return prepared(args, context, &opened, scope);
     }
     let objects = repository.gix();
     let tip = scopes.newest_unjudged(&scope)?;
@@ -232,12 +247,23 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
         checks.extend(compared(
             context,
             &context.repository()?,
+            repository,
             &record.whole().content,
         )?);
     }
     if let (Some(record), true) = (&verification.record, args.clean_clone) {
         let outcomes = clean_clone::check(context, repository, record)?;
         checks.extend(outcomes.into_iter().map(Check::from));
+    }
+    if let (Some(record), true) = (&verification.record, args.run) {
+        let handed_over = HandedOver {
+            scope: &scope,
+            content: &record.whole().content,
+            root: &record.root,
+            line: record.before(),
+            repository,
+        };
+        run_commands(context, handed_over, false, &mut checks)?;
     }
     let generation = verification
         .record
@@ -253,13 +279,14 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
     Ok(exit::of_all(verified.codes()))
 }
 
-/// Compares with the worktree as it is now; one line says that nothing differs.
+/// Compares with the worktree here, as it is now; one line says that nothing differs.
 fn compared(
     context: &Context,
-    repository: &Repository,
+    here: &Repository,
+    objects: &Repository,
     content: &Content,
 ) -> Result<Vec<Check>, CommandError> {
-    let found = worktree_check::differences(context, repository, content)?;
+    let found = worktree_check::differences(context, here, objects, content)?;
     let check = |violation| Check {
         name: "worktree".into(),
         violation,
@@ -270,20 +297,57 @@ fn compared(
     })
 }
 
+/// Runs the verification commands of what passed every check so far.
+fn run_commands(
+    context: &Context,
+    handed_over: HandedOver<'_>,
+    is_of_here: bool,
+    checks: &mut Vec<Check>,
+) -> Result<(), CommandError> {
+    if checks.iter().any(|check| check.violation.is_some()) {
+        context
+            .ui
+            .note("no command was run: the checks before found something");
+        return Ok(());
+    }
+    let standing = Standing::find(context, handed_over, is_of_here)?;
+    for (id, violation) in standing.run_commands(context)? {
+        let name = format!("run.{id}");
+        checks.push(Check { name, violation });
+    }
+    Ok(())
+}
+
 /// Makes every check of a prepared handoff.
 fn prepared(
     args: &Args,
     context: &Context,
-    repository: &Repository,
+    opened: &Opened,
     scope: &ScopeName,
 ) -> Result<u8, CommandError> {
+    let repository = &opened.repository;
     let id = crate::prepared::id(repository, scope)?;
     let verification = verify::prepared(repository.gix(), id, Some(scope), Depth::Objects);
     let named = verification.checks.into_iter();
     let named = named.flat_map(|check| clean_clone::named(check, ""));
     let mut checks: Vec<Check> = named.map(Check::from).collect();
     if let (Some(prepared), true) = (&verification.prepared, args.worktree) {
-        checks.extend(compared(context, repository, prepared.whole())?);
+        checks.extend(compared(
+            context,
+            &context.repository()?,
+            repository,
+            prepared.whole(),
+        )?);
+    }
+    if let (Some(prepared), true) = (&verification.prepared, args.run) {
+        let handed_over = HandedOver {
+            scope,
+            content: prepared.whole(),
+            root: &prepared.root,
+            line: prepared.document.value.observed_tip.map(ObjectId::from),
+            repository,
+        };
+        run_commands(context, handed_over, opened.file.is_none(), &mut checks)?;
     }
     let verified = Verified {
         scope: scope.clone(),

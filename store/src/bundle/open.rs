@@ -18,6 +18,7 @@ use super::{Header, HeaderError};
 use crate::{
     error_code::ErrorCode,
     git::{self, Git, GitError},
+    prepared::{self, PREPARED},
     ref_store::{RefChange, RefUpdate},
     repository::Repository,
     restore,
@@ -41,6 +42,8 @@ pub struct Opened {
     pub repository: Repository,
     /// The scopes, by name, and their tips.
     pub scopes: Vec<(ScopeName, ObjectId)>,
+    /// The prepared handoffs, by scope, as those of the repository's main worktree.
+    pub prepared: Vec<(ScopeName, ObjectId)>,
 }
 
 /// Says why a file cannot be taken.
@@ -150,19 +153,30 @@ impl BundleError {
 /// Where it is no whole bundle of scopes; what is in `dir` then is of no use.
 pub fn open(path: &Path, dir: &Path, beside: Beside<'_>) -> Result<Opened, BundleError> {
     let header = read_header(path)?;
-    let scopes = scopes(path, &header)?;
+    let (scopes, handoffs) = refs(path, &header)?;
     let made = |source: Box<dyn std::error::Error + Send + Sync>| BundleError::Make {
         path: path.into(),
         source,
     };
     let repository = make(dir, header.hash, beside).map_err(made)?;
     bring_prerequisites(path, &header, &repository, beside)?;
-    fetch(path, &repository, "+refs/handoff/*:refs/handoff/*")?;
-    for (scope, id) in &scopes {
+    let handoff = format!("+{PREPARED}main/*:{PREPARED}main/*");
+    fetch(
+        path,
+        &repository,
+        &["+refs/handoff/*:refs/handoff/*", &handoff],
+    )?;
+    let named = |(scope, id): &(ScopeName, ObjectId)| (scope.clone(), scope.to_ref(), *id);
+    let of_prepared = |(scope, id): &(ScopeName, ObjectId)| {
+        let name = prepared::name_of_main(scope);
+        (scope.clone(), name, *id)
+    };
+    let all = scopes.iter().map(named);
+    for (scope, name, id) in all.chain(handoffs.iter().map(of_prepared)) {
         let found = repository
-            .find_ref(&scope.to_ref())
+            .find_ref(&name)
             .map_err(|error| made(error.into()))?;
-        if found != Some(*id) {
+        if found != Some(id) {
             // Somebody has written to it since its header was read.
             let message = format!("scope `{scope}` is not what its header says");
             return Err(BundleError::Damaged {
@@ -171,7 +185,11 @@ pub fn open(path: &Path, dir: &Path, beside: Beside<'_>) -> Result<Opened, Bundl
             });
         }
     }
-    Ok(Opened { repository, scopes })
+    Ok(Opened {
+        repository,
+        scopes,
+        prepared: handoffs,
+    })
 }
 
 /// Takes those refs of a bundle that match a refspec into a new bare repository in the empty directory `dir`.
@@ -193,7 +211,7 @@ pub(crate) fn open_refs(
             source,
         })?;
     bring_prerequisites(path, &header, &repository, Beside::Nothing)?;
-    fetch(path, &repository, refspec)?;
+    fetch(path, &repository, &[refspec])?;
     Ok((repository, header))
 }
 
@@ -212,10 +230,17 @@ fn read_header(path: &Path) -> Result<Header, BundleError> {
     })
 }
 
-/// Returns the scopes of a bundle, which must hold nothing else.
-fn scopes(path: &Path, header: &Header) -> Result<Vec<(ScopeName, ObjectId)>, BundleError> {
-    let mut scopes = Vec::new();
+/// Scopes with what their refs name.
+type Scopes = Vec<(ScopeName, ObjectId)>;
+
+/// Returns the scopes and the prepared handoffs of a bundle, which must hold nothing else.
+fn refs(path: &Path, header: &Header) -> Result<(Scopes, Scopes), BundleError> {
+    let (mut scopes, mut handoffs) = (Scopes::new(), Scopes::new());
     for (name, id) in &header.refs {
+        if let Some(scope) = prepared::scope_of_main(name.as_bstr()) {
+            handoffs.push((scope, *id));
+            continue;
+        }
         let scope = ScopeName::from_ref(name.as_bstr()).map_err(|_| BundleError::Foreign {
             path: path.into(),
             name: name.clone(),
@@ -223,14 +248,16 @@ fn scopes(path: &Path, header: &Header) -> Result<Vec<(ScopeName, ObjectId)>, Bu
         scopes.push((scope, *id));
     }
     scopes.sort();
-    let several = scopes.windows(2).any(|pair| pair[0].0 == pair[1].0);
-    if several || scopes.is_empty() {
+    handoffs.sort();
+    let twice = |refs: &Scopes| refs.windows(2).any(|pair| pair[0].0 == pair[1].0);
+    let several = twice(&scopes) || twice(&handoffs);
+    if several || scopes.is_empty() && handoffs.is_empty() {
         return Err(BundleError::Refs {
             path: path.into(),
             several,
         });
     }
-    Ok(scopes)
+    Ok((scopes, handoffs))
 }
 
 /// Makes a bare repository without hooks.
@@ -323,7 +350,7 @@ fn bring_prerequisites(
 }
 
 /// Lets Git take the objects and refs of a bundle.
-fn fetch(path: &Path, repository: &Repository, refspec: &str) -> Result<(), BundleError> {
+fn fetch(path: &Path, repository: &Repository, refspecs: &[&str]) -> Result<(), BundleError> {
     let absolute = std::path::absolute(path).map_err(|source| BundleError::Read {
         path: path.into(),
         source,
@@ -345,7 +372,7 @@ fn fetch(path: &Path, repository: &Repository, refspec: &str) -> Result<(), Bund
     ];
     let mut args: Vec<OsString> = options.map(Into::into).into();
     args.push(absolute.into());
-    args.push(refspec.into());
+    args.extend(refspecs.iter().map(Into::into));
     match repository.git().output(&args) {
         Ok(_) => Ok(()),
         Err(GitError::Failed { message, .. }) => Err(BundleError::Damaged {

@@ -22,9 +22,11 @@ use super::{
 };
 use crate::{actor::ActorId, error_code::ErrorCode};
 
-pub use citations::citations;
+pub use citations::{citations, evidence_target};
 pub use local::{LocalReference, local_references};
-pub use records::{DEFAULT_MAX_ACCEPT_SECONDS, accept, accept_of, receipt, receipts, release_of};
+pub use records::{
+    DEFAULT_MAX_ACCEPT_SECONDS, accept, accept_of, receipt, receipts, release_of, unacknowledged,
+};
 
 /// One rule of the contract that a document breaks.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -75,7 +75,7 @@ pub(super) fn run(args: &Args, dir: &Path, context: &Context) -> Result<u8, Comm
     let opened = source::open(context, args.scope.as_ref())?;
     let scopes = Scopes::new(context, &opened.repository);
     let record = scopes.find(opened.scope.as_ref())?.record;
-    let repository = history::whole(context, &scopes, &record, None)?;
+    let repository = history::whole(context, &scopes, record.scope(), record.id, None)?;
     let made = Temporary::directory_in(folder(&target)).map_err(|error| named(error, &target))?;
     let scratch = Temporary::directory()?;
     artifacts::write(

@@ -196,9 +196,14 @@ impl Report for Outcome {
     }
 
     fn next_commands(&self) -> Vec<Vec<String>> {
-        if self.what != What::Checkpoint {
+        if self.what == What::Safety {
             return Vec::new();
         }
+        let scope = match self.what {
+            What::Prepared => format!("{}@prepared", self.scope),
+            _ if self.generation != self.tip => format!("{}@{}", self.scope, self.generation),
+            _ => self.scope.to_string(),
+        };
         let mut next: Vec<Vec<String>> = Vec::new();
         if let RestoredBranch::Beside(name) = &self.restored.branch {
             let dir = self.directory.display().to_string();
@@ -219,7 +224,18 @@ impl Report for Outcome {
         }
         next.extend(self.to_fill_submodules(&dir));
         next.push(["git", "-C", &dir, "status"].map(String::from).into());
-        if self.generation == self.tip {
+        next.push(
+            ["git", "-C", &dir, "handoff", "continue", &scope]
+                .map(String::from)
+                .into(),
+        );
+        if self.what == What::Prepared {
+            next.push(
+                ["git", "-C", &dir, "handoff", "commit", self.scope.as_str()]
+                    .map(String::from)
+                    .into(),
+            );
+        } else if self.generation == self.tip {
             next.push(
                 ["git", "-C", &dir, "handoff", "accept", self.scope.as_str()]
                     .map(String::from)

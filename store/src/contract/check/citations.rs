@@ -51,7 +51,7 @@ pub fn citations(content: &Content) -> Vec<(String, Citation)> {
         }
     }
     for (at, evidence) in content.evidence.iter().enumerate() {
-        if let Some(Ok(citation)) = target(evidence) {
+        if let Some(Ok(citation)) = evidence_target(evidence) {
             found.push((format!("content.evidence[{at}].ref"), citation));
         }
     }
@@ -59,7 +59,7 @@ pub fn citations(content: &Content) -> Vec<(String, Citation)> {
 }
 
 /// Returns what an entry of `evidence` refers to: the text after `<kind>/` of a citation of that kind.
-fn target(evidence: &Evidence) -> Option<Result<Citation, CitationError>> {
+pub fn evidence_target(evidence: &Evidence) -> Option<Result<Citation, CitationError>> {
     let kind = match evidence.kind {
         EvidenceKind::Receipt
         | EvidenceKind::Commit
@@ -176,7 +176,7 @@ impl<'a> Targets<'a> {
             }
         }
         for (at, evidence) in content.evidence.iter().enumerate() {
-            if let Some(Err(_)) = target(evidence) {
+            if let Some(Err(_)) = evidence_target(evidence) {
                 found.add(
                     ErrorCode::BadCitation,
                     format!("content.evidence[{at}].ref"),

@@ -122,20 +122,23 @@ fn leases_are_kept(
     }
 }
 
+/// Returns the blockers that an accept does not name.
+pub fn unacknowledged<'a>(accept: &Accept, blockers: &'a [Blocker]) -> Vec<&'a Blocker> {
+    let known = |blocker: &&Blocker| {
+        let mut known = accept.acknowledged.iter();
+        known.any(|known| known.kind == blocker.kind && known.path == blocker.path)
+    };
+    blockers.iter().filter(|blocker| !known(blocker)).collect()
+}
+
 fn blockers_are_acknowledged(accept: &Accept, blockers: &[Blocker], found: &mut Findings) {
-    for blocker in blockers {
-        let known = accept
-            .acknowledged
-            .iter()
-            .any(|known| known.kind == blocker.kind && known.path == blocker.path);
-        if !known {
-            let what = blocker.path.as_ref().map(|path| format!(" at `{path}`"));
-            found.add(
-                ErrorCode::Blocked,
-                "acknowledged",
-                format!("blocker {}{}", blocker.kind, what.unwrap_or_default()),
-            );
-        }
+    for blocker in unacknowledged(accept, blockers) {
+        let what = blocker.path.as_ref().map(|path| format!(" at `{path}`"));
+        found.add(
+            ErrorCode::Blocked,
+            "acknowledged",
+            format!("blocker {}{}", blocker.kind, what.unwrap_or_default()),
+        );
     }
 }
 
