@@ -98,7 +98,7 @@ pub(crate) fn non_linear(scope: &ScopeName, detail: &str) -> Rejection {
 /// What to do where a record breaks a rule of the contract.
 fn hint(code: ErrorCode) -> Option<&'static str> {
     match code {
-        ErrorCode::StaleCheckpoint => Some("read the newer generation first: git handoff show"),
+        ErrorCode::StaleCheckpoint => Some("read the newer generation first: git handoff continue"),
         ErrorCode::Blocked => Some(
             "deal with the blockers, or take over knowing of them: git handoff accept --acknowledge <kind>[:<path>]",
         ),

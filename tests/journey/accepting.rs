@@ -41,7 +41,7 @@ fn stale_accept(world: &World) {
     insta::assert_snapshot!(world.normal(&stale.stderr()), @"
     error: scope `work` has moved on: you read generation 1 ([digest1]), it is at generation 2 ([digest2]) [STALE_CHECKPOINT]
     hint: read the newer generation, then accept that one
-      git handoff show work
+      git handoff continue work
       git handoff accept work
     ");
     let stale = developer(world, &there, ["accept", "work", "--json"]).code(3);
@@ -207,7 +207,7 @@ fn unread(world: &World) {
     insta::assert_snapshot!(refused.stderr(), @"
     error: scope `work` was not read here yet, and an accept is for what was read [USAGE]
     hint: look at it first, or give both --generation and --digest
-      git handoff show work
+      git handoff continue work
     ");
 }
 

@@ -15,6 +15,8 @@ mod crowds;
 #[cfg(test)]
 mod failing;
 #[cfg(test)]
+mod faults;
+#[cfg(test)]
 mod files;
 #[cfg(test)]
 mod guarded;

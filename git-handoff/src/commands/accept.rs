@@ -6,7 +6,7 @@ use hooks::{policy, reader::ScopeView};
 use serde_json::{Value, json};
 use store::{
     actor::ActorGlob,
-    contract::{Accept, AcceptSchema, Acknowledged, BlockerKind},
+    contract::{Accept, AcceptSchema, Acknowledged, Blocker, BlockerKind, check},
     digest::Digest,
     entry_id::EntryId,
     error_code::ErrorCode,
@@ -24,13 +24,13 @@ use crate::{
     actor::Actor,
     context::Context,
     delivery::{self, Delivery},
-    error::CommandError,
+    error::{CommandError, Detail},
     exit,
     ownership::{self, OwnershipArgs},
     remote::Remote,
     scopes::Scopes,
     state::{Read, State},
-    ui::Report,
+    ui::{Report, shell_line},
     writer::{Writer, warn_if_unsigned},
 };
 
@@ -176,6 +176,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<u8, CommandError> {
             written: false,
         }
     } else {
+        refuse_blocked(&view, &accept)?;
         let composed = record::compose_accept(&repository, &view.tip, &accept)?;
         let (record, warnings) = writer.append(Some(&view), composed)?;
         save::tell(context, &warnings);
@@ -212,7 +213,7 @@ fn what_was_read(
             );
             Err(CommandError::new(ErrorCode::Usage, message)
                 .hint("look at it first, or give both --generation and --digest")
-                .next(&["git", "handoff", "show", scope.as_str()]))
+                .next(&["git", "handoff", "continue", scope.as_str()]))
         }
     }
 }
@@ -234,7 +235,7 @@ fn stale(scope: &ScopeName, read: Read, generation: Generation, digest: Digest) 
     CommandError::new(ErrorCode::StaleCheckpoint, message)
         .subject(scope.as_str())
         .hint("read the newer generation, then accept that one")
-        .next(&["git", "handoff", "show", scope.as_str()])
+        .next(&["git", "handoff", "continue", scope.as_str()])
         .next(&["git", "handoff", "accept", scope.as_str()])
 }
 
@@ -273,6 +274,44 @@ fn accept(
         accepted_at,
         note: args.ownership.note.clone(),
     })
+}
+
+/// Refuses where blockers are not acknowledged, and names each.
+fn refuse_blocked(view: &ScopeView, accept: &Accept) -> Result<(), CommandError> {
+    let blockers = view.tip.whole().content.blockers.inline();
+    let unknown = check::unacknowledged(accept, blockers);
+    if unknown.is_empty() {
+        return Ok(());
+    }
+    let named = |blocker: &&Blocker| match &blocker.path {
+        Some(path) => format!("{} {path}", blocker.kind),
+        None => blocker.kind.to_string(),
+    };
+    let names: Vec<String> = unknown.iter().map(named).collect();
+    let message = format!(
+        "scope `{}` cannot be taken over as it is: {}",
+        view.scope,
+        names.join(", ")
+    );
+    let mut error = CommandError::new(ErrorCode::Blocked, message).subject(view.scope.as_str());
+    error.errors = unknown
+        .iter()
+        .map(|blocker| Detail {
+            code: ErrorCode::Blocked,
+            message: named(blocker),
+            subject: blocker.path.as_ref().map(ToString::to_string),
+        })
+        .collect();
+    let words = unknown.iter().flat_map(|blocker| {
+        let path = blocker.path.as_ref();
+        let path = path.map_or_else(String::new, |path| format!(":{path}"));
+        ["--acknowledge".into(), format!("{}{path}", blocker.kind)]
+    });
+    let words: Vec<String> = words.collect();
+    Err(error.hint(format!(
+        "deal with them, or take over knowing of them: {}",
+        shell_line(&words)
+    )))
 }
 
 /// Returns the end of the accept: a time, or a duration from now.
