@@ -18,7 +18,7 @@ pub(crate) struct CommandError {
 }
 
 /// One of several errors that are reported at once.
-#[derive(Debug, serde::Serialize)]
+#[derive(Debug, schemars::JsonSchema, serde::Serialize)]
 pub(crate) struct Detail {
     pub(crate) code: ErrorCode,
     pub(crate) message: String,

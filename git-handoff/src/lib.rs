@@ -22,6 +22,7 @@ mod receipts;
 mod remote;
 mod remote_helper;
 mod safety;
+mod schemas;
 mod scopes;
 mod secrets;
 mod shallow;

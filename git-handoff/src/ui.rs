@@ -2,12 +2,17 @@
 
 use std::io::{self, Write};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
+use store::{contract::codec, error_code::ErrorCode};
 
 pub(crate) use crate::untrusted::terminal_safe;
 
-use crate::{error::CommandError, untrusted::Fence};
+use crate::{
+    error::{CommandError, Detail},
+    untrusted::Fence,
+};
 
 /// How results are printed.
 pub(crate) struct Ui {
@@ -20,8 +25,13 @@ pub(crate) trait Report {
     /// Name in `format`: `handoff-cli.<name>.v1`.
     const NAME: &'static str;
 
-    /// Returns the fields of the document, without `format` and `nextCommands`.
-    fn json(&self) -> Value;
+    /// The document, without `format` and `nextCommands`.
+    type Document<'a>: Serialize + JsonSchema
+    where
+        Self: 'a;
+
+    /// Returns the document.
+    fn document(&self) -> Self::Document<'_>;
 
     /// Returns the text form, lines that end in line feeds.
     fn text(&self) -> String;
@@ -46,7 +56,7 @@ impl Ui {
     pub(crate) fn report<R: Report>(&self, report: &R) -> io::Result<()> {
         let next = report.next_commands();
         if self.json {
-            return self.line(&document(R::NAME, report.json(), Some(&next)));
+            return self.line(&document(R::NAME, &report.document(), Some(&next)));
         }
         let mut text = report.text();
         if !next.is_empty() && !self.quiet {
@@ -61,7 +71,7 @@ impl Ui {
     /// Prints one line of a result that has one document a line.
     pub(crate) fn row<R: Report>(&self, row: &R) -> io::Result<()> {
         if self.json {
-            self.line(&document(R::NAME, row.json(), None))
+            self.line(&document(R::NAME, &row.document(), None))
         } else {
             self.raw(row.text().as_bytes())
         }
@@ -108,19 +118,15 @@ impl Ui {
     /// Prints an error: as a document on standard output, or in words on standard error.
     pub(crate) fn error(&self, error: &CommandError) {
         if self.json {
-            let mut value = Map::new();
-            value.insert("code".into(), error.code.as_str().into());
-            value.insert("message".into(), error.message.clone().into());
-            value.insert(
-                "hint".into(),
-                (!error.hints.is_empty())
-                    .then(|| error.hints.join("\n"))
-                    .into(),
-            );
-            value.insert("subject".into(), error.subject.clone().into());
-            value.insert("errors".into(), to_value(&error.errors));
+            let body = ErrorDocument {
+                code: error.code,
+                message: &error.message,
+                hint: (!error.hints.is_empty()).then(|| error.hints.join("\n")),
+                subject: error.subject.as_deref(),
+                errors: &error.errors,
+            };
             let next = Some(error.next_commands.as_slice());
-            let printed = self.line(&document("error", Value::Object(value), next));
+            let printed = self.line(&document(ErrorDocument::NAME, &body, next));
             if printed.is_ok() {
                 return;
             }
@@ -155,19 +161,37 @@ pub(crate) fn unwritten(error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), message)
 }
 
-/// Makes a value of something whose serialisation cannot fail.
-pub(crate) fn to_value<T: Serialize>(value: &T) -> Value {
-    serde_json::to_value(value).expect("documents have text keys and finite numbers")
+/// The document of an error.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ErrorDocument<'a> {
+    code: ErrorCode,
+    message: &'a str,
+    /// What to do next, a sentence a line.
+    hint: Option<String>,
+    /// The scope, ref, path or file that it concerns.
+    subject: Option<&'a str>,
+    /// The single errors, where several are reported at once.
+    errors: &'a [Detail],
 }
 
-fn document(name: &str, body: Value, next_commands: Option<&[Vec<String>]>) -> Value {
+impl ErrorDocument<'_> {
+    /// Name in `format`.
+    pub(crate) const NAME: &'static str = "error";
+}
+
+/// Returns the value of the field `format`.
+pub(crate) fn format_of(name: &str) -> String {
+    format!("handoff-cli.{name}.v1")
+}
+
+fn document<D: Serialize>(name: &str, body: &D, next_commands: Option<&[Vec<String>]>) -> Value {
     let mut document = Map::new();
-    document.insert("format".into(), format!("handoff-cli.{name}.v1").into());
-    if let Value::Object(fields) = body {
+    document.insert("format".into(), format_of(name).into());
+    if let Value::Object(fields) = codec::to_json(body) {
         document.extend(fields);
     }
     if let Some(next) = next_commands {
-        document.insert("nextCommands".into(), to_value(&next));
+        document.insert("nextCommands".into(), next.into());
     }
     Value::Object(document)
 }

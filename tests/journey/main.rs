@@ -42,6 +42,8 @@ mod receipts;
 #[cfg(test)]
 mod repositories;
 #[cfg(test)]
+mod schemas;
+#[cfg(test)]
 mod secrets;
 #[cfg(test)]
 mod shallow;

@@ -3,14 +3,16 @@
 use std::str::FromStr;
 
 use hooks::{policy, reader::ScopeView};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use store::{
-    actor::ActorGlob,
+    actor::{ActorGlob, ActorId},
     contract::{Accept, AcceptSchema, Acknowledged, Blocker, BlockerKind, check},
     digest::Digest,
     entry_id::EntryId,
     error_code::ErrorCode,
     generation::Generation,
+    oid::Oid,
     record,
     repo_path::RepoPath,
     repository::Repository,
@@ -88,28 +90,46 @@ impl FromStr for AcknowledgeArg {
 }
 
 /// An accept that holds.
-struct Accepted {
+pub(crate) struct Accepted {
     record: VerifiedRecord,
     remote: Option<String>,
+    written: bool,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Document<'a> {
+    scope: &'a ScopeName,
+    generation: Generation,
+    commit: Oid,
+    checkpoint_digest: Digest,
+    acceptor: Option<&'a ActorId>,
+    action: Option<&'a EntryId>,
+    until: Option<Timestamp>,
+    /// The remote that took it; null where it holds here only.
+    remote: Option<&'a str>,
+    /// Whether a record was written.
     written: bool,
 }
 
 impl Report for Accepted {
     const NAME: &'static str = "accept";
 
-    fn json(&self) -> Value {
+    type Document<'a> = Document<'a>;
+
+    fn document(&self) -> Document<'_> {
         let accept = self.record.accept.as_ref().map(|accept| &accept.value);
-        json!({
-            "scope": self.record.scope(),
-            "generation": self.record.generation(),
-            "commit": self.record.id.to_string(),
-            "checkpointDigest": self.record.manifest.digest,
-            "acceptor": accept.map(|accept| &accept.acceptor.id),
-            "action": accept.and_then(|accept| accept.action.as_ref()),
-            "until": accept.map(|accept| accept.until),
-            "remote": self.remote,
-            "written": self.written,
-        })
+        Document {
+            scope: self.record.scope(),
+            generation: self.record.generation(),
+            commit: self.record.id.into(),
+            checkpoint_digest: self.record.manifest.digest,
+            acceptor: accept.map(|accept| &accept.acceptor.id),
+            action: accept.and_then(|accept| accept.action.as_ref()),
+            until: accept.map(|accept| accept.until),
+            remote: self.remote.as_deref(),
+            written: self.written,
+        }
     }
 
     fn text(&self) -> String {

@@ -1,11 +1,10 @@
 //! `git handoff commit`.
 
 use gix::bstr::BString;
-use serde_json::{Value, json};
 use store::{
     actor::ActorId,
     changed_paths,
-    contract::{Content, codec},
+    contract::Content,
     error_code::ErrorCode,
     lineage::Lineage,
     oid::Oid,
@@ -44,30 +43,32 @@ pub(crate) struct Args {
     id: Option<ActorId>,
 }
 
-struct Outcome {
+pub(crate) struct Outcome {
     saved: Saved,
 }
 
 impl Report for Outcome {
     const NAME: &'static str = "commit";
 
-    fn json(&self) -> Value {
+    type Document<'a> = save::Document<'a>;
+
+    fn document(&self) -> save::Document<'_> {
         let record = &self.saved.record;
         let content = &record.whole().content;
-        json!({
-            "scope": record.scope(),
-            "generation": record.generation(),
-            "commit": record.id.to_string(),
-            "checkpointDigest": record.manifest.digest,
-            "contentDigest": self.saved.content_digest,
-            "created": self.saved.created,
-            "pushed": false,
-            "worktreeTree": content.repository.worktree_tree,
-            "indexTree": content.repository.index_tree,
-            "omissions": codec::to_json(&content.omissions),
-            "blockers": codec::to_json(&content.blockers),
-            "warnings": save::warnings(&self.saved.warnings),
-        })
+        save::Document {
+            scope: record.scope(),
+            generation: record.generation(),
+            commit: record.id.into(),
+            checkpoint_digest: Some(record.manifest.digest),
+            content_digest: self.saved.content_digest,
+            created: self.saved.created,
+            pushed: save::PushedDocument::Known(false),
+            worktree_tree: content.repository.worktree_tree,
+            index_tree: content.repository.index_tree,
+            omissions: content.omissions.inline(),
+            blockers: content.blockers.inline(),
+            warnings: save::warnings(&self.saved.warnings),
+        }
     }
 
     fn text(&self) -> String {

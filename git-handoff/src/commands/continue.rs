@@ -1,7 +1,7 @@
 //! `git handoff continue`.
 
 mod lines;
-mod report;
+pub(crate) mod report;
 
 use std::path::PathBuf;
 
@@ -49,7 +49,7 @@ enum Format {
 }
 
 /// What is handed over, and how it stands here.
-struct Continued<'a> {
+pub(crate) struct Continued<'a> {
     what: What<'a>,
     handed_over: HandedOver<'a>,
     standing: Standing<'a>,

@@ -2,7 +2,8 @@
 
 use std::{fs, path::PathBuf, process::Command};
 
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use store::error_code::ErrorCode;
 
 use crate::{
@@ -23,20 +24,31 @@ pub(crate) struct Args {
     keep: bool,
 }
 
-struct Played {
+pub(crate) struct Played {
     steps: usize,
     directory: Option<PathBuf>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Document {
+    ok: bool,
+    steps: usize,
+    /// The directory that was left behind, if it was asked for.
+    directory: Option<String>,
 }
 
 impl Report for Played {
     const NAME: &'static str = "demo";
 
-    fn json(&self) -> Value {
-        let directory = self
-            .directory
-            .as_ref()
-            .map(|directory| directory.to_string_lossy());
-        json!({ "ok": true, "steps": self.steps, "directory": directory })
+    type Document<'a> = Document;
+
+    fn document(&self) -> Document {
+        let directory = self.directory.as_ref();
+        Document {
+            ok: true,
+            steps: self.steps,
+            directory: directory.map(|directory| directory.to_string_lossy().into_owned()),
+        }
     }
 
     fn text(&self) -> String {

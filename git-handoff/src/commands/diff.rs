@@ -1,7 +1,7 @@
 //! `git handoff diff`.
 
 mod contract;
-mod report;
+pub(crate) mod report;
 
 use std::{
     ffi::{OsStr, OsString},

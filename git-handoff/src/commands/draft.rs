@@ -6,7 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use store::{
     draft::{Draft, template},
     error_code::ErrorCode,
@@ -40,7 +41,7 @@ pub(crate) struct Args {
     print: bool,
 }
 
-struct Drafted {
+pub(crate) struct Drafted {
     scope: ScopeName,
     /// Where it lies; none where it was only printed.
     path: Option<PathBuf>,
@@ -48,17 +49,31 @@ struct Drafted {
     text: String,
 }
 
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Document<'a> {
+    scope: &'a ScopeName,
+    /// Where it lies; null where it was only printed.
+    path: Option<String>,
+    created: bool,
+    /// The text.
+    draft: &'a str,
+    untrusted: bool,
+}
+
 impl Report for Drafted {
     const NAME: &'static str = "draft";
 
-    fn json(&self) -> Value {
-        json!({
-            "scope": self.scope,
-            "path": self.path.as_ref().map(|path| path.display().to_string()),
-            "created": self.created,
-            "draft": self.text,
-            "untrusted": true,
-        })
+    type Document<'a> = Document<'a>;
+
+    fn document(&self) -> Document<'_> {
+        Document {
+            scope: &self.scope,
+            path: self.path.as_ref().map(|path| path.display().to_string()),
+            created: self.created,
+            draft: &self.text,
+            untrusted: true,
+        }
     }
 
     fn text(&self) -> String {

@@ -11,12 +11,14 @@ use std::{
 
 use gix::{ObjectId, refs::FullName};
 use hooks::{judge::Judge, policy::Policy, rejection::Rejection};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use store::{
     bundle::{self, Beside, Header},
     digest::Digest,
     error_code::ErrorCode,
     generation::Generation,
+    oid::Oid,
     repository::Repository,
     scope::ScopeName,
     timestamp::Timestamp,
@@ -159,7 +161,7 @@ impl Subject {
     }
 }
 
-struct Exported {
+pub(crate) struct Exported {
     subject: Subject,
     file: PathBuf,
     bytes: u64,
@@ -167,26 +169,45 @@ struct Exported {
     prerequisites: Vec<ObjectId>,
 }
 
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Document<'a> {
+    scope: &'a ScopeName,
+    generation: Option<Generation>,
+    commit: Oid,
+    /// Digest of the manifest; null before there is one.
+    checkpoint_digest: Option<Digest>,
+    /// The file, where one was written.
+    file: Option<String>,
+    bytes: Option<u64>,
+    sha256: Option<Digest>,
+    /// Commits that whoever reads the file must have.
+    prerequisites: Vec<Oid>,
+    /// The directory of artifacts, where one was written.
+    artifacts: Option<String>,
+}
+
 impl Report for Exported {
     const NAME: &'static str = "export";
 
-    fn json(&self) -> Value {
+    type Document<'a> = Document<'a>;
+
+    fn document(&self) -> Document<'_> {
         let digest = match &self.subject {
             Subject::Record(record) => Some(record.manifest.digest),
             Subject::Prepared { .. } => None,
         };
-        let prerequisites = self.prerequisites.iter().map(ToString::to_string);
-        json!({
-            "scope": self.subject.scope(),
-            "generation": self.subject.generation(),
-            "commit": self.subject.commit().to_string(),
-            "checkpointDigest": digest,
-            "file": self.file.to_string_lossy(),
-            "bytes": self.bytes,
-            "sha256": self.sha256,
-            "prerequisites": prerequisites.collect::<Vec<_>>(),
-            "artifacts": Value::Null,
-        })
+        Document {
+            scope: self.subject.scope(),
+            generation: self.subject.generation(),
+            commit: self.subject.commit().into(),
+            checkpoint_digest: digest,
+            file: Some(self.file.to_string_lossy().into_owned()),
+            bytes: Some(self.bytes),
+            sha256: Some(self.sha256),
+            prerequisites: self.prerequisites.iter().copied().map(Oid::from).collect(),
+            artifacts: None,
+        }
     }
 
     fn text(&self) -> String {

@@ -4,12 +4,14 @@ use std::path::{Path, PathBuf};
 
 use gix::ObjectId;
 use hooks::{judge::Judge, policy::Policy, reader, rejection::Rejection};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use store::{
     bundle,
     error_code::ErrorCode,
     generation::Generation,
     line::{self, Relation},
+    oid::Oid,
     ref_store::{RefChange, RefError, RefUpdate},
     repository::Repository,
     scope::ScopeName,
@@ -95,31 +97,55 @@ impl ImportedScope {
     }
 }
 
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Document<'a> {
+    file: String,
+    scopes: Vec<ScopeDocument<'a>>,
+    prepared: Vec<PreparedDocument<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct PreparedDocument<'a> {
+    scope: &'a ScopeName,
+    commit: Oid,
+    /// What was prepared before.
+    before: Option<Oid>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ScopeDocument<'a> {
+    scope: &'a ScopeName,
+    /// `new`, `moved forward` or `up to date`.
+    status: &'static str,
+    generation: Generation,
+    commit: Oid,
+    /// What the scope was at before.
+    before: Option<Oid>,
+}
+
 impl Report for Imported {
     const NAME: &'static str = "import";
 
-    fn json(&self) -> Value {
-        let scopes = self.scopes.iter().map(|one| {
-            json!({
-                "scope": one.scope,
-                "status": one.status(),
-                "generation": one.generation,
-                "commit": one.commit.to_string(),
-                "before": one.before.map(|before| before.to_string()),
-            })
+    type Document<'a> = Document<'a>;
+
+    fn document(&self) -> Document<'_> {
+        let scopes = self.scopes.iter().map(|one| ScopeDocument {
+            scope: &one.scope,
+            status: one.status(),
+            generation: one.generation,
+            commit: one.commit.into(),
+            before: one.before.map(Oid::from),
         });
-        let prepared = self.prepared.iter().map(|one| {
-            json!({
-                "scope": one.scope,
-                "commit": one.commit.to_string(),
-                "before": one.before.map(|before| before.to_string()),
-            })
+        let prepared = self.prepared.iter().map(|one| PreparedDocument {
+            scope: &one.scope,
+            commit: one.commit.into(),
+            before: one.before.map(Oid::from),
         });
-        json!({
-            "file": self.file.to_string_lossy(),
-            "scopes": scopes.collect::<Vec<_>>(),
-            "prepared": prepared.collect::<Vec<_>>(),
-        })
+        Document {
+            file: self.file.to_string_lossy().into_owned(),
+            scopes: scopes.collect(),
+            prepared: prepared.collect(),
+        }
     }
 
     fn text(&self) -> String {

@@ -1,6 +1,7 @@
 //! `git handoff init`.
 
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::{
     context::Context,
@@ -24,11 +25,25 @@ pub(crate) struct Args {
     remote: String,
 }
 
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Document<'a> {
+    remote: &'a str,
+    url: &'a str,
+    changed: bool,
+}
+
 impl Report for Setup {
     const NAME: &'static str = "init";
 
-    fn json(&self) -> Value {
-        json!({ "remote": self.remote.name, "url": self.url, "changed": self.changed })
+    type Document<'a> = Document<'a>;
+
+    fn document(&self) -> Document<'_> {
+        Document {
+            remote: &self.remote.name,
+            url: &self.url,
+            changed: self.changed,
+        }
     }
 
     fn text(&self) -> String {

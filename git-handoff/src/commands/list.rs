@@ -1,12 +1,18 @@
 //! `git handoff list`.
 
 use hooks::reader::ScopeGlance;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use store::{
+    actor::ActorId,
     contract::Disposition,
+    generation::Generation,
     line::Relation,
+    oid::Oid,
     record::{Record, State},
     repository::Repository,
+    scope::ScopeName,
+    timestamp::Timestamp,
 };
 
 use crate::{
@@ -14,7 +20,7 @@ use crate::{
     error::CommandError,
     exit, safety,
     scopes::Scopes,
-    ui::{Report, terminal_safe, to_value},
+    ui::{Report, terminal_safe},
 };
 
 /// List the scopes, one a line
@@ -51,38 +57,67 @@ impl Row {
     }
 }
 
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ScopeDocument<'a> {
+    scope: &'a ScopeName,
+    generation: Generation,
+    state: State,
+    owner: Option<&'a ActorId>,
+    disposition: Disposition,
+    updated_at: Timestamp,
+    commit: Oid,
+    /// Where the local line stands to the remote one: `same`, `ahead`, `behind`, `diverged` or `unknown`.
+    remote: &'static str,
+}
+
 impl Report for Row {
     const NAME: &'static str = "list";
 
-    fn json(&self) -> Value {
+    type Document<'a> = ScopeDocument<'a>;
+
+    fn document(&self) -> ScopeDocument<'_> {
         let tip = &self.glance.tip;
-        json!({
-            "scope": self.glance.scope,
-            "generation": tip.generation,
-            "state": self.state.to_string(),
-            "owner": tip.owner(),
-            "disposition": to_value(&tip.disposition),
-            "updatedAt": tip.at,
-            "commit": tip.id.to_string(),
-            "remote": self.remote(),
-        })
+        ScopeDocument {
+            scope: &self.glance.scope,
+            generation: tip.generation,
+            state: self.state,
+            owner: tip.owner(),
+            disposition: tip.disposition,
+            updated_at: tip.at,
+            commit: tip.id.into(),
+            remote: self.remote(),
+        }
     }
 
     fn text(&self) -> String {
         let tip = &self.glance.tip;
         let owner = tip.owner().map_or("-", |owner| owner.as_str());
-        let disposition = to_value(&tip.disposition);
         format!(
             "{}@{}\t{}\t{}\t{}\t{}\t{}\n",
             self.glance.scope,
             tip.generation,
             self.state,
             owner,
-            disposition.as_str().unwrap_or_default(),
+            tip.disposition,
             tip.at,
             self.remote(),
         )
     }
+}
+
+/// A line of the list.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+#[expect(
+    dead_code,
+    reason = "it is there for its schema: each row is written as what it is"
+)]
+pub(crate) enum Document<'a> {
+    /// A scope.
+    Scope(ScopeDocument<'a>),
+    /// With `--safety`, a state that was set aside.
+    Safety(SafetyDocument<'a>),
 }
 
 /// A state that a command set aside.
@@ -91,18 +126,30 @@ struct Aside {
     record: Record,
 }
 
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct SafetyDocument<'a> {
+    /// Number of the safety record.
+    safety: u64,
+    commit: Oid,
+    at: Timestamp,
+    objective: &'a str,
+    untrusted: bool,
+}
+
 impl Report for Aside {
     const NAME: &'static str = "list";
 
-    fn json(&self) -> Value {
+    type Document<'a> = SafetyDocument<'a>;
+
+    fn document(&self) -> SafetyDocument<'_> {
         let record = &self.record;
-        json!({
-            "safety": self.number,
-            "commit": record.id.to_string(),
-            "at": record.at(),
-            "objective": record.manifest.value.content.objective,
-            "untrusted": true,
-        })
+        SafetyDocument {
+            safety: self.number,
+            commit: record.id.into(),
+            at: record.at(),
+            objective: &record.manifest.value.content.objective,
+            untrusted: true,
+        }
     }
 
     fn text(&self) -> String {

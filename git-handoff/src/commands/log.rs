@@ -1,7 +1,18 @@
 //! `git handoff log`.
 
-use serde_json::{Value, json};
-use store::{line, record::Record, verify, verify::Depth};
+use schemars::JsonSchema;
+use serde::Serialize;
+use store::{
+    actor::ActorId,
+    digest::Digest,
+    generation::Generation,
+    line,
+    oid::Oid,
+    record::Record,
+    scope::ScopeName,
+    timestamp::Timestamp,
+    verify::{self, Depth},
+};
 
 use crate::{
     context::Context,
@@ -19,7 +30,7 @@ pub(crate) struct Args {
     scope: Option<ScopeArg>,
 }
 
-struct Row<'a>(&'a Record);
+pub(crate) struct Row<'a>(&'a Record);
 
 impl Row<'_> {
     /// Returns the first line of the message, which is a function of the documents.
@@ -29,22 +40,42 @@ impl Row<'_> {
     }
 }
 
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Document<'a> {
+    /// `checkpoint`, `accept`, `release`, or `unknown (<name>)`.
+    record: String,
+    scope: &'a ScopeName,
+    generation: Generation,
+    commit: Oid,
+    /// Digest of the record's own document.
+    digest: Digest,
+    at: Timestamp,
+    by: &'a ActorId,
+    summary: String,
+    untrusted: bool,
+}
+
 impl Report for Row<'_> {
     const NAME: &'static str = "log";
 
-    fn json(&self) -> Value {
+    type Document<'a>
+        = Document<'a>
+    where
+        Self: 'a;
+
+    fn document(&self) -> Document<'_> {
         let record = self.0;
-        json!({
-            "record": record.kind.to_string(),
-            "scope": record.scope(),
-            "generation": record.generation(),
-            "commit": record.id.to_string(),
-            "digest": record.digest(),
-            "at": record.at(),
-            "by": record.by(),
-            "summary": self.summary(),
-            "untrusted": true,
-        })
+        Document {
+            record: record.kind.to_string(),
+            scope: record.scope(),
+            generation: record.generation(),
+            commit: record.id.into(),
+            digest: record.digest(),
+            at: record.at(),
+            by: record.by(),
+            summary: self.summary(),
+            untrusted: true,
+        }
     }
 
     fn text(&self) -> String {

@@ -19,6 +19,7 @@ pub(crate) mod restore;
 pub(crate) mod run;
 pub(crate) mod save;
 pub(crate) mod scan;
+pub(crate) mod schema;
 pub(crate) mod show;
 pub(crate) mod snapshot;
 pub(crate) mod sync;

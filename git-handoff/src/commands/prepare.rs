@@ -2,9 +2,8 @@
 
 use std::path::PathBuf;
 
-use serde_json::{Value, json};
 use store::{
-    actor::ActorId, contract::codec, digest::Digest, generation::Generation, scope::ScopeName,
+    actor::ActorId, digest::Digest, generation::Generation, scope::ScopeName,
     verify::VerifiedPrepared,
 };
 
@@ -50,7 +49,7 @@ pub(crate) struct Args {
     id: Option<ActorId>,
 }
 
-struct Outcome {
+pub(crate) struct Outcome {
     prepared: VerifiedPrepared,
     generation: Generation,
     content_digest: Digest,
@@ -63,22 +62,24 @@ struct Outcome {
 impl Report for Outcome {
     const NAME: &'static str = "prepare";
 
-    fn json(&self) -> Value {
+    type Document<'a> = save::Document<'a>;
+
+    fn document(&self) -> save::Document<'_> {
         let content = self.prepared.whole();
-        json!({
-            "scope": self.prepared.document.value.scope,
-            "generation": self.generation,
-            "commit": self.prepared.id.to_string(),
-            "checkpointDigest": null,
-            "contentDigest": self.content_digest,
-            "created": self.created,
-            "pushed": false,
-            "worktreeTree": content.repository.worktree_tree,
-            "indexTree": content.repository.index_tree,
-            "omissions": codec::to_json(&content.omissions),
-            "blockers": codec::to_json(&content.blockers),
-            "warnings": save::warnings(&self.warnings),
-        })
+        save::Document {
+            scope: &self.prepared.document.value.scope,
+            generation: self.generation,
+            commit: self.prepared.id.into(),
+            checkpoint_digest: None,
+            content_digest: self.content_digest,
+            created: self.created,
+            pushed: save::PushedDocument::Known(false),
+            worktree_tree: content.repository.worktree_tree,
+            index_tree: content.repository.index_tree,
+            omissions: content.omissions.inline(),
+            blockers: content.blockers.inline(),
+            warnings: save::warnings(&self.warnings),
+        }
     }
 
     fn text(&self) -> String {

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use gix::ObjectId;
 use hooks::reader;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use store::{
     error_code::ErrorCode,
     line::{self, Relation},
@@ -39,7 +40,7 @@ pub(crate) struct Args {
 }
 
 /// What came of each scope.
-struct Outcome {
+pub(crate) struct Outcome {
     dry_run: bool,
     remote: String,
     scopes: BTreeMap<ScopeName, Pushed>,
@@ -56,19 +57,43 @@ impl Outcome {
     }
 }
 
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Document<'a> {
+    remote: &'a str,
+    dry_run: bool,
+    scopes: Vec<ScopeDocument<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ScopeDocument<'a> {
+    scope: &'a ScopeName,
+    /// `sent`, `up to date`, `refused`, or with `--dry-run` `would be sent`.
+    status: &'static str,
+    code: Option<ErrorCode>,
+    message: Option<String>,
+}
+
 impl Report for Outcome {
     const NAME: &'static str = "push";
 
-    fn json(&self) -> Value {
-        let scopes: Vec<Value> = self
-            .scopes
-            .iter()
-            .map(|(scope, pushed)| {
-                let (status, code, message) = self.status(pushed);
-                json!({ "scope": scope, "status": status, "code": code, "message": message })
-            })
-            .collect();
-        json!({ "remote": self.remote, "dryRun": self.dry_run, "scopes": scopes })
+    type Document<'a> = Document<'a>;
+
+    fn document(&self) -> Document<'_> {
+        let scopes = self.scopes.iter().map(|(scope, pushed)| {
+            let (status, code, message) = self.status(pushed);
+            ScopeDocument {
+                scope,
+                status,
+                code,
+                message,
+            }
+        });
+        Document {
+            remote: &self.remote,
+            dry_run: self.dry_run,
+            scopes: scopes.collect(),
+        }
     }
 
     fn text(&self) -> String {

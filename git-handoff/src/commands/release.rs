@@ -1,10 +1,14 @@
 //! `git handoff release`.
 
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use store::{
     contract::{Release, ReleaseSchema},
     error_code::ErrorCode,
+    generation::Generation,
+    oid::Oid,
     record,
+    scope::ScopeName,
     verify::VerifiedRecord,
 };
 
@@ -27,23 +31,36 @@ pub(crate) struct Args {
     ownership: OwnershipArgs,
 }
 
-struct Released {
+pub(crate) struct Released {
     record: VerifiedRecord,
     remote: Option<String>,
+    written: bool,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Document<'a> {
+    scope: &'a ScopeName,
+    generation: Generation,
+    commit: Oid,
+    /// The remote that took it; null where it holds here only.
+    remote: Option<&'a str>,
+    /// Whether a record was written.
     written: bool,
 }
 
 impl Report for Released {
     const NAME: &'static str = "release";
 
-    fn json(&self) -> Value {
-        json!({
-            "scope": self.record.scope(),
-            "generation": self.record.generation(),
-            "commit": self.record.id.to_string(),
-            "remote": self.remote,
-            "written": self.written,
-        })
+    type Document<'a> = Document<'a>;
+
+    fn document(&self) -> Document<'_> {
+        Document {
+            scope: self.record.scope(),
+            generation: self.record.generation(),
+            commit: self.record.id.into(),
+            remote: self.remote.as_deref(),
+            written: self.written,
+        }
     }
 
     fn text(&self) -> String {

@@ -1,6 +1,6 @@
 //! `git handoff restore`.
 
-mod report;
+pub(crate) mod report;
 
 use std::{
     path::{Path, PathBuf},

@@ -10,9 +10,12 @@ use std::{
     time::Duration,
 };
 
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use store::{
-    contract::{Tool, codec},
+    byte_text::ByteText,
+    contract::{Conclusion, Receipt, Tool, codec},
+    digest::Digest,
     entry_id::EntryId,
     error_code::ErrorCode,
     evidence::{self, Outputs},
@@ -24,7 +27,7 @@ use crate::{
     omitted::Omit,
     receipts::{self, Evidenced, Failure, Output},
     scopes::Scopes,
-    ui::{Report, to_value},
+    ui::Report,
 };
 
 /// Our own failure; as env(1) and timeout(1) have it.
@@ -83,36 +86,56 @@ impl FromStr for NamedTool {
     }
 }
 
-struct Ran<'a> {
+pub(crate) struct Ran<'a> {
     outcome: &'a receipts::Outcome,
     claim: Option<&'a EntryId>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Document<'a> {
+    id: &'a EntryId,
+    claim: Option<&'a EntryId>,
+    conclusion: Conclusion,
+    /// Whether it is evidence for the tree that it ran on.
+    covers: bool,
+    /// Captured paths that the command changed.
+    changed: Vec<ByteText>,
+    receipt: &'a Receipt,
+    /// Digest of the receipt.
+    digest: Digest,
+    warnings: Vec<WarningDocument>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct WarningDocument {
+    code: &'static str,
+    message: String,
 }
 
 impl Report for Ran<'_> {
     const NAME: &'static str = "run";
 
-    fn json(&self) -> Value {
+    type Document<'a>
+        = Document<'a>
+    where
+        Self: 'a;
+
+    fn document(&self) -> Document<'_> {
         let receipt = &self.outcome.kept.receipt;
-        let changed: Vec<String> = self
-            .outcome
-            .changed
-            .iter()
-            .map(ToString::to_string)
-            .collect();
-        let warnings = receipts::warnings(self.outcome);
-        let warnings = warnings
-            .iter()
-            .map(|(code, message)| json!({ "code": code, "message": message }));
-        json!({
-            "id": receipt.id,
-            "claim": self.claim,
-            "conclusion": evidence::conclusion(receipt),
-            "covers": evidence::covers(receipt, receipt.tree_before),
-            "changed": changed,
-            "receipt": codec::to_json(receipt),
-            "digest": store::digest::Digest::of(&self.outcome.kept.bytes),
-            "warnings": warnings.collect::<Vec<_>>(),
-        })
+        let changed = self.outcome.changed.iter();
+        let warnings = receipts::warnings(self.outcome).into_iter();
+        Document {
+            id: &receipt.id,
+            claim: self.claim,
+            conclusion: evidence::conclusion(receipt),
+            covers: evidence::covers(receipt, receipt.tree_before),
+            changed: changed.cloned().map(ByteText::from).collect(),
+            receipt,
+            digest: Digest::of(&self.outcome.kept.bytes),
+            warnings: warnings
+                .map(|(code, message)| WarningDocument { code, message })
+                .collect(),
+        }
     }
 
     fn text(&self) -> String {
@@ -176,7 +199,7 @@ fn attempt(args: &Args, context: &Context) -> Result<u8, Failure> {
     };
     if let Some(path) = &args.receipt_file {
         let path = context.path(path);
-        let mut text = to_value(&ran.json()).to_string();
+        let mut text = codec::to_json(&ran.document()).to_string();
         text.push('\n');
         fs::write(&path, text).map_err(|error| {
             let message = format!("{} cannot be written: {error}", path.display());

@@ -2,10 +2,18 @@
 
 use std::path::PathBuf;
 
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use store::{
-    actor::ActorId, digest::Digest, ref_store::Head, remote_url::without_credentials,
-    scope::ScopeName, verify::VerifiedRecord,
+    actor::ActorId,
+    contract::{Blocker, Omission},
+    digest::Digest,
+    generation::Generation,
+    oid::Oid,
+    ref_store::Head,
+    remote_url::without_credentials,
+    scope::ScopeName,
+    verify::VerifiedRecord,
 };
 
 use crate::{
@@ -59,7 +67,7 @@ pub(crate) fn objective(text: &str) -> Result<String, &'static str> {
     }
 }
 
-struct Outcome {
+pub(crate) struct Outcome {
     saved: Saved,
     pushed: Sent,
     warnings: Vec<Warning>,
@@ -77,18 +85,61 @@ enum Sent {
     Unknown(CommandError),
 }
 
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Document<'a> {
+    pub(crate) scope: &'a ScopeName,
+    pub(crate) generation: Generation,
+    pub(crate) commit: Oid,
+    /// Digest of the manifest; null before there is one.
+    pub(crate) checkpoint_digest: Option<Digest>,
+    pub(crate) content_digest: Digest,
+    /// Whether anything was written.
+    pub(crate) created: bool,
+    /// Whether the remote has it.
+    pub(crate) pushed: PushedDocument,
+    pub(crate) worktree_tree: Oid,
+    pub(crate) index_tree: Oid,
+    pub(crate) omissions: &'a [Omission],
+    pub(crate) blockers: &'a [Blocker],
+    pub(crate) warnings: Vec<WarningDocument<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum PushedDocument {
+    Known(bool),
+    /// The remote did not answer.
+    Unknown(NobodyKnows),
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum NobodyKnows {
+    Unknown,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct WarningDocument<'a> {
+    pub(crate) code: &'a str,
+    pub(crate) message: &'a str,
+}
+
 impl Sent {
-    fn json(&self) -> Value {
+    fn told(&self) -> PushedDocument {
         match self {
-            Sent::NotAsked => false.into(),
-            Sent::To { .. } => true.into(),
-            Sent::Unknown(_) => "unknown".into(),
+            Sent::NotAsked => PushedDocument::Known(false),
+            Sent::To { .. } => PushedDocument::Known(true),
+            Sent::Unknown(_) => PushedDocument::Unknown(NobodyKnows::Unknown),
         }
     }
 
-    fn warning(&self) -> Option<Value> {
+    fn warning(&self) -> Option<WarningDocument<'_>> {
         match self {
-            Sent::Unknown(error) => Some(json!({ "code": error.code, "message": error.message })),
+            Sent::Unknown(error) => Some(WarningDocument {
+                code: error.code.as_str(),
+                message: &error.message,
+            }),
             Sent::NotAsked | Sent::To { .. } => None,
         }
     }
@@ -103,26 +154,26 @@ impl Outcome {
 impl Report for Outcome {
     const NAME: &'static str = "save";
 
-    fn json(&self) -> Value {
+    type Document<'a> = Document<'a>;
+
+    fn document(&self) -> Document<'_> {
         let record = self.record();
         let content = &record.whole().content;
-        json!({
-            "scope": record.scope(),
-            "generation": record.generation(),
-            "commit": record.id.to_string(),
-            "checkpointDigest": record.manifest.digest,
-            "contentDigest": self.saved.content_digest,
-            "created": self.saved.created,
-            "pushed": self.pushed.json(),
-            "worktreeTree": content.repository.worktree_tree,
-            "indexTree": content.repository.index_tree,
-            "omissions": store::contract::codec::to_json(&content.omissions),
-            "blockers": store::contract::codec::to_json(&content.blockers),
-            "warnings": warnings(&self.warnings)
-                .into_iter()
-                .chain(self.pushed.warning())
-                .collect::<Vec<_>>(),
-        })
+        let own = warnings(&self.warnings);
+        Document {
+            scope: record.scope(),
+            generation: record.generation(),
+            commit: record.id.into(),
+            checkpoint_digest: Some(record.manifest.digest),
+            content_digest: self.saved.content_digest,
+            created: self.saved.created,
+            pushed: self.pushed.told(),
+            worktree_tree: content.repository.worktree_tree,
+            index_tree: content.repository.index_tree,
+            omissions: content.omissions.inline(),
+            blockers: content.blockers.inline(),
+            warnings: own.into_iter().chain(self.pushed.warning()).collect(),
+        }
     }
 
     fn text(&self) -> String {
@@ -231,10 +282,13 @@ pub(crate) fn tell(context: &Context, warnings: &[Warning]) {
 }
 
 /// Returns warnings as documents have them.
-pub(crate) fn warnings(warnings: &[Warning]) -> Vec<Value> {
+pub(crate) fn warnings(warnings: &[Warning]) -> Vec<WarningDocument<'_>> {
     let warnings = warnings.iter();
     warnings
-        .map(|warning| json!({ "code": warning.code, "message": warning.message }))
+        .map(|warning| WarningDocument {
+            code: warning.code,
+            message: &warning.message,
+        })
         .collect()
 }
 

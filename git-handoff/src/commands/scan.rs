@@ -8,19 +8,23 @@ use std::{
 };
 
 use gix::bstr::{BStr, BString, ByteSlice};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use store::{
+    byte_text::ByteText,
     error_code::ErrorCode,
     repository::Repository,
     scope::ScopeName,
-    secrets::{ConfigError, Finding, IgnoreFile, Marks, RuleSet, Scanner, Severity, Subject},
+    secrets::{
+        ConfigError, Finding, Fingerprint, IgnoreFile, Marks, RuleSet, Scanner, Severity, Subject,
+    },
 };
 
 use crate::{
     context::Context,
     error::CommandError,
     exit,
-    ui::{Report, terminal_safe, to_value},
+    ui::{Report, terminal_safe},
 };
 
 /// Look for secrets, without ever showing one
@@ -47,26 +51,39 @@ pub(crate) struct Args {
     scope: Option<ScopeName>,
 }
 
-struct Row<'a>(&'a Finding);
+pub(crate) struct Row<'a>(&'a Finding);
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Document<'a> {
+    rule: &'a str,
+    severity: Severity,
+    path: ByteText,
+    /// First line, from 1; 0 stands for the whole.
+    line: u64,
+    end_line: u64,
+    /// What `allow` entries name; null for values that it would give away.
+    fingerprint: Option<&'a str>,
+}
 
 impl Report for Row<'_> {
     const NAME: &'static str = "scan";
 
-    fn json(&self) -> Value {
+    type Document<'a>
+        = Document<'a>
+    where
+        Self: 'a;
+
+    fn document(&self) -> Document<'_> {
         let finding = self.0;
-        let path = finding.path.as_bstr();
-        let mut row = json!({
-            "rule": &*finding.rule,
-            "severity": finding.severity.as_str(),
-            "path": path.to_str_lossy(),
-            "line": finding.line,
-            "endLine": finding.end_line,
-            "fingerprint": finding.fingerprint.as_ref().map(store::secrets::Fingerprint::as_str),
-        });
-        if path.to_str().is_err() {
-            row["pathBytes"] = to_value(&data_encoding::BASE64.encode(path));
+        Document {
+            rule: &finding.rule,
+            severity: finding.severity,
+            path: finding.path.as_bstr().into(),
+            line: finding.line,
+            end_line: finding.end_line,
+            fingerprint: finding.fingerprint.as_ref().map(Fingerprint::as_str),
         }
-        row
     }
 
     fn text(&self) -> String {

@@ -2,10 +2,14 @@
 
 use std::path::PathBuf;
 
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use store::{
-    contract::{Content, Prepared, codec},
+    actor::ActorId,
+    contract::{Accept, Content, Manifest, Prepared, Release},
+    digest::Digest,
     generation::Generation,
+    oid::Oid,
     record::State,
     scope::ScopeName,
     verify::VerifiedPrepared,
@@ -28,32 +32,74 @@ pub(crate) struct Args {
     scope: Option<Source>,
 }
 
-struct Shown {
+pub(crate) struct Shown {
     found: Found,
     state: State,
     /// The file that it was read from.
     file: Option<PathBuf>,
 }
 
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Document<'a> {
+    scope: &'a ScopeName,
+    generation: Option<Generation>,
+    /// Whether it is the scope's current generation.
+    current: bool,
+    /// The generation that the scope is at.
+    tip: Option<Generation>,
+    commit: Oid,
+    checkpoint_digest: Option<Digest>,
+    state: StateDocument,
+    owner: Option<&'a ActorId>,
+    manifest: ManifestDocument<'a>,
+    accept: Option<&'a Accept>,
+    release: Option<&'a Release>,
+    untrusted: bool,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+enum StateDocument {
+    Recorded(State),
+    /// In no history yet.
+    Prepared(InNoHistory),
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum InNoHistory {
+    Prepared,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+enum ManifestDocument<'a> {
+    Manifest(&'a Manifest),
+    Prepared(Box<Prepared>),
+}
+
 impl Report for Shown {
     const NAME: &'static str = "show";
 
-    fn json(&self) -> Value {
+    type Document<'a> = Document<'a>;
+
+    fn document(&self) -> Document<'_> {
         let record = &self.found.record;
-        json!({
-            "scope": record.scope(),
-            "generation": record.generation(),
-            "current": self.found.is_current(),
-            "tip": self.found.view.tip.generation(),
-            "commit": record.id.to_string(),
-            "checkpointDigest": record.manifest.digest,
-            "state": self.state.to_string(),
-            "owner": record.owner(),
-            "manifest": codec::to_json(record.whole()),
-            "accept": record.accept.as_ref().map(|accept| codec::to_json(&accept.value)),
-            "release": record.release.as_ref().map(|release| codec::to_json(&release.value)),
-            "untrusted": true,
-        })
+        Document {
+            scope: record.scope(),
+            generation: Some(record.generation()),
+            current: self.found.is_current(),
+            tip: Some(self.found.view.tip.generation()),
+            commit: record.id.into(),
+            checkpoint_digest: Some(record.manifest.digest),
+            state: StateDocument::Recorded(self.state),
+            owner: record.owner(),
+            manifest: ManifestDocument::Manifest(record.whole()),
+            accept: record.accept.as_ref().map(|accept| &accept.value),
+            release: record.release.as_ref().map(|release| &release.value),
+            untrusted: true,
+        }
     }
 
     fn text(&self) -> String {
@@ -126,7 +172,7 @@ struct ShownPrepared {
 
 impl ShownPrepared {
     /// Returns the document with all captured lists in it.
-    fn document(&self) -> Prepared {
+    fn whole(&self) -> Prepared {
         Prepared {
             content: self.prepared.whole().clone(),
             ..self.prepared.document.value.clone()
@@ -137,21 +183,23 @@ impl ShownPrepared {
 impl Report for ShownPrepared {
     const NAME: &'static str = "show";
 
-    fn json(&self) -> Value {
-        json!({
-            "scope": self.prepared.document.value.scope,
-            "generation": self.generation,
-            "current": false,
-            "tip": self.tip,
-            "commit": self.prepared.id.to_string(),
-            "checkpointDigest": null,
-            "state": "prepared",
-            "owner": null,
-            "manifest": codec::to_json(&self.document()),
-            "accept": null,
-            "release": null,
-            "untrusted": true,
-        })
+    type Document<'a> = Document<'a>;
+
+    fn document(&self) -> Document<'_> {
+        Document {
+            scope: &self.prepared.document.value.scope,
+            generation: self.generation,
+            current: false,
+            tip: self.tip,
+            commit: self.prepared.id.into(),
+            checkpoint_digest: None,
+            state: StateDocument::Prepared(InNoHistory::Prepared),
+            owner: None,
+            manifest: ManifestDocument::Prepared(Box::new(self.whole())),
+            accept: None,
+            release: None,
+            untrusted: true,
+        }
     }
 
     fn text(&self) -> String {

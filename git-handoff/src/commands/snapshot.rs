@@ -1,11 +1,18 @@
 //! `git handoff snapshot`.
 
 use gix::bstr::BString;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use store::{
     byte_text::ByteText,
-    contract::{Blocker, Omission, codec},
+    contract::{
+        Blocker, Conversions, Exclusion, Flags, IntentToAdd, LfsPointer, Omission, Operation,
+        Submodule, Untracked,
+    },
+    oid::Oid,
+    repo_path::RepoPath,
     snapshot::{self, Snapshot},
+    timestamp::Timestamp,
 };
 
 use crate::{
@@ -39,40 +46,67 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
 }
 
 /// The result that is printed.
-struct Captured<'a>(&'a Snapshot, &'a [BString]);
+pub(crate) struct Captured<'a>(&'a Snapshot, &'a [BString]);
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Document<'a> {
+    worktree_tree: Oid,
+    index_tree: Oid,
+    head: Option<Oid>,
+    branch: Option<ByteText>,
+    conflicts: &'a [RepoPath],
+    conflict_trees: &'a [Oid],
+    untracked: Untracked,
+    excluded: &'a [Exclusion],
+    omissions: &'a [Omission],
+    blockers: &'a [Blocker],
+    intent_to_add: &'a [IntentToAdd],
+    flags: &'a [Flags],
+    empty_directories: &'a [RepoPath],
+    raw: Option<Oid>,
+    conversions: &'a Conversions,
+    submodules: &'a [Submodule],
+    lfs: &'a [LfsPointer],
+    /// What `--omit` named, until `--forget` takes it back.
+    omit: Vec<String>,
+    operation: Option<&'a Operation>,
+    last_edit_at: Option<Timestamp>,
+}
 
 impl Report for Captured<'_> {
     const NAME: &'static str = "snapshot";
 
-    fn json(&self) -> Value {
+    type Document<'a>
+        = Document<'a>
+    where
+        Self: 'a;
+
+    fn document(&self) -> Document<'_> {
         let snapshot = self.0;
-        let branch = snapshot
-            .head
-            .branch
-            .as_ref()
-            .map(|branch| ByteText::from(branch.as_bstr()));
-        json!({
-            "worktreeTree": snapshot.worktree_tree,
-            "indexTree": snapshot.index_tree,
-            "head": snapshot.head.commit.map(|id| id.to_string()),
-            "branch": codec::to_json(&branch),
-            "conflicts": codec::to_json(&snapshot.conflicts),
-            "conflictTrees": snapshot.conflict_trees,
-            "untracked": snapshot.untracked,
-            "excluded": codec::to_json(&snapshot.excluded),
-            "omissions": codec::to_json(&snapshot.omissions),
-            "blockers": codec::to_json(&snapshot.blockers),
-            "intentToAdd": codec::to_json(&snapshot.intent_to_add),
-            "flags": codec::to_json(&snapshot.flags),
-            "emptyDirectories": codec::to_json(&snapshot.empty_directories),
-            "raw": snapshot.raw_tree,
-            "conversions": snapshot.conversions,
-            "submodules": codec::to_json(&snapshot.submodules),
-            "lfs": codec::to_json(&snapshot.lfs),
-            "omit": self.1.iter().map(ToString::to_string).collect::<Vec<_>>(),
-            "operation": codec::to_json(&snapshot.operation),
-            "lastEditAt": snapshot.last_edit_at,
-        })
+        let branch = snapshot.head.branch.as_ref();
+        Document {
+            worktree_tree: snapshot.worktree_tree,
+            index_tree: snapshot.index_tree,
+            head: snapshot.head.commit.map(Oid::from),
+            branch: branch.map(|branch| ByteText::from(branch.as_bstr())),
+            conflicts: &snapshot.conflicts,
+            conflict_trees: &snapshot.conflict_trees,
+            untracked: snapshot.untracked,
+            excluded: &snapshot.excluded,
+            omissions: &snapshot.omissions,
+            blockers: &snapshot.blockers,
+            intent_to_add: &snapshot.intent_to_add,
+            flags: &snapshot.flags,
+            empty_directories: &snapshot.empty_directories,
+            raw: snapshot.raw_tree,
+            conversions: &snapshot.conversions,
+            submodules: &snapshot.submodules,
+            lfs: &snapshot.lfs,
+            omit: self.1.iter().map(ToString::to_string).collect(),
+            operation: snapshot.operation.as_ref(),
+            last_edit_at: snapshot.last_edit_at,
+        }
     }
 
     fn text(&self) -> String {

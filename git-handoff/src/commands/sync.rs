@@ -2,7 +2,8 @@
 
 use gix::ObjectId;
 use hooks::reader::ScopeView;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use store::{
     line::Relation,
     ref_store::{RefChange, RefUpdate},
@@ -34,7 +35,7 @@ pub(crate) struct Args {
     remote: Option<String>,
 }
 
-struct Synced {
+pub(crate) struct Synced {
     remote: String,
     scopes: Vec<(ScopeName, Settled)>,
 }
@@ -62,27 +63,45 @@ impl Settled {
     }
 }
 
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Document<'a> {
+    remote: &'a str,
+    scopes: Vec<ScopeDocument<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ScopeDocument<'a> {
+    scope: &'a ScopeName,
+    /// `same`, `ahead`, `moved forward`, `set aside`, `back to prepared`, or `at the remote` alone.
+    status: &'static str,
+    /// Number of the safety record that holds what was set aside.
+    safety: Option<u64>,
+    /// Whether it is the prepared handoff of its scope again.
+    prepared: bool,
+}
+
 impl Report for Synced {
     const NAME: &'static str = "sync";
 
-    fn json(&self) -> Value {
-        let scopes: Vec<Value> = self
-            .scopes
-            .iter()
-            .map(|(scope, settled)| {
-                let kept = match settled {
-                    Settled::SetAside(kept) => Some(kept),
-                    _ => None,
-                };
-                json!({
-                    "scope": scope,
-                    "status": settled.status(),
-                    "safety": kept.and_then(TakenBack::safety),
-                    "prepared": kept.is_some_and(TakenBack::is_prepared),
-                })
-            })
-            .collect();
-        json!({ "remote": self.remote, "scopes": scopes })
+    type Document<'a> = Document<'a>;
+
+    fn document(&self) -> Document<'_> {
+        let scopes = self.scopes.iter().map(|(scope, settled)| {
+            let kept = match settled {
+                Settled::SetAside(kept) => Some(kept),
+                _ => None,
+            };
+            ScopeDocument {
+                scope,
+                status: settled.status(),
+                safety: kept.and_then(TakenBack::safety),
+                prepared: kept.is_some_and(TakenBack::is_prepared),
+            }
+        });
+        Document {
+            remote: &self.remote,
+            scopes: scopes.collect(),
+        }
     }
 
     fn text(&self) -> String {

@@ -1,8 +1,9 @@
 //! `git handoff uncommit`.
 
 use gix::ObjectId;
-use serde_json::{Value, json};
-use store::{error_code::ErrorCode, line::Relation, scope::ScopeName};
+use schemars::JsonSchema;
+use serde::Serialize;
+use store::{error_code::ErrorCode, line::Relation, oid::Oid, scope::ScopeName};
 
 use crate::{
     actor::Actor,
@@ -26,24 +27,39 @@ pub(crate) struct Args {
     scope: Option<ScopeName>,
 }
 
-struct Uncommitted {
+pub(crate) struct Uncommitted {
     scope: ScopeName,
     commit: ObjectId,
     now: Option<ObjectId>,
     kept: TakenBack,
 }
 
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Document<'a> {
+    scope: &'a ScopeName,
+    /// The record that was taken back.
+    commit: Oid,
+    /// The scope's newest record now; null where the scope is gone.
+    tip: Option<Oid>,
+    /// Number of the safety record that holds it.
+    safety: Option<u64>,
+    /// Whether it is the prepared handoff of its scope again.
+    prepared: bool,
+}
+
 impl Report for Uncommitted {
     const NAME: &'static str = "uncommit";
 
-    fn json(&self) -> Value {
-        json!({
-            "scope": self.scope,
-            "commit": self.commit.to_string(),
-            "tip": self.now.map(|id| id.to_string()),
-            "safety": self.kept.safety(),
-            "prepared": self.kept.is_prepared(),
-        })
+    type Document<'a> = Document<'a>;
+
+    fn document(&self) -> Document<'_> {
+        Document {
+            scope: &self.scope,
+            commit: self.commit.into(),
+            tip: self.now.map(Oid::from),
+            safety: self.kept.safety(),
+            prepared: self.kept.is_prepared(),
+        }
     }
 
     fn text(&self) -> String {

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use gix::ObjectId;
 use hooks::{judge::Judge, policy::Policy, reader::ReadError, rejection::Rejection};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use store::{
     artifacts,
     contract::Content,
@@ -56,7 +57,7 @@ pub(crate) struct Args {
     run: bool,
 }
 
-struct Verified {
+pub(crate) struct Verified {
     scope: ScopeName,
     generation: Option<Generation>,
     commit: Option<String>,
@@ -83,32 +84,50 @@ impl Verified {
     }
 }
 
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Document<'a> {
+    ok: bool,
+    scope: &'a ScopeName,
+    generation: Option<Generation>,
+    commit: Option<&'a str>,
+    checks: Vec<CheckDocument<'a>>,
+    untrusted: bool,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct CheckDocument<'a> {
+    name: &'a str,
+    ok: bool,
+    code: Option<ErrorCode>,
+    /// What exactly is wrong: a path, an object, a document.
+    artifact: Option<&'a str>,
+    detail: Option<&'a str>,
+}
+
 impl Report for Verified {
     const NAME: &'static str = "verify";
 
-    fn json(&self) -> Value {
-        let checks: Vec<Value> = self
-            .checks
-            .iter()
-            .map(|check| {
-                let violation = check.violation.as_ref();
-                json!({
-                    "name": check.name,
-                    "ok": violation.is_none(),
-                    "code": violation.map(|violation| violation.code),
-                    "artifact": violation.map(|violation| &violation.artifact),
-                    "detail": violation.map(|violation| &violation.detail),
-                })
-            })
-            .collect();
-        json!({
-            "ok": self.codes().next().is_none(),
-            "scope": self.scope,
-            "generation": self.generation,
-            "commit": self.commit,
-            "checks": checks,
-            "untrusted": true,
-        })
+    type Document<'a> = Document<'a>;
+
+    fn document(&self) -> Document<'_> {
+        let checks = self.checks.iter().map(|check| {
+            let violation = check.violation.as_ref();
+            CheckDocument {
+                name: &check.name,
+                ok: violation.is_none(),
+                code: violation.map(|violation| violation.code),
+                artifact: violation.map(|violation| violation.artifact.as_str()),
+                detail: violation.map(|violation| violation.detail.as_str()),
+            }
+        });
+        Document {
+            ok: self.codes().next().is_none(),
+            scope: &self.scope,
+            generation: self.generation,
+            commit: self.commit.as_deref(),
+            checks: checks.collect(),
+            untrusted: true,
+        }
     }
 
     fn text(&self) -> String {

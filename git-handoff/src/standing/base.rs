@@ -5,13 +5,14 @@ use gix::{
     bstr::{BStr, ByteSlice},
     refs::FullName,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 use store::{contract::Content, oid::Oid, repository::Repository};
 
 use super::Found;
 
 /// The commit that the work started from, and what came after it.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize)]
 pub(crate) struct BaseNow {
     pub(crate) commit: Option<Oid>,
     /// The branch that it is compared with, as it is known here.
@@ -63,7 +64,7 @@ impl BaseNow {
 }
 
 /// The head commit that was handed over, and `HEAD` here.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize)]
 pub(crate) struct HeadNow {
     pub(crate) commit: Option<Oid>,
     pub(crate) here: Option<Oid>,

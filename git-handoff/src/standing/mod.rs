@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use gix::{ObjectId, bstr::ByteSlice};
 use hooks::rejection::Rejection;
+use schemars::JsonSchema;
 use serde::Serialize;
 use store::{
     contract::{
@@ -39,7 +40,7 @@ const MAX_CITED_BYTES: u64 = 64 << 20;
 macro_rules! evidence_states {
     ($($(#[doc = $doc:literal])+ $variant:ident = $text:literal,)+) => {
         /// How a piece of evidence stands here, best first.
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, JsonSchema, Serialize)]
         #[serde(rename_all = "lowercase")]
         pub(crate) enum EvidenceState {
             $($(#[doc = $doc])+ $variant,)+
@@ -86,7 +87,7 @@ pub(crate) fn help_on_evidence() -> String {
 }
 
 /// What was found of a piece of evidence.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize)]
 pub(crate) struct Finding {
     pub(crate) evidence: EvidenceState,
     /// Why, where the state does not say it all.
@@ -106,7 +107,7 @@ impl Finding {
 }
 
 /// A citation with what was found of it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(crate) struct Cited {
     pub(crate) citation: Citation,
     #[serde(flatten)]

@@ -1,5 +1,6 @@
 //! The record that somebody takes over, `handoff-accept.v1`.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{BlockerKind, Document, PathLease, required};
@@ -14,7 +15,7 @@ use crate::{
 };
 
 /// Somebody takes over the current generation, or renews; `accept.cbor`.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Accept {
     /// Always `handoff-accept.v1`.
@@ -57,7 +58,7 @@ impl Document for Accept {
 }
 
 /// Schema name of [`Accept`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 pub enum AcceptSchema {
     /// Version 1.
     #[serde(rename = "handoff-accept.v1")]
@@ -65,7 +66,7 @@ pub enum AcceptSchema {
 }
 
 /// Who takes over.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Acceptor {
     /// Who.
@@ -75,7 +76,7 @@ pub struct Acceptor {
 }
 
 /// A blocker that the acceptor knows of.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Acknowledged {
     /// Kind of the blocker.

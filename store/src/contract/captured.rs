@@ -2,6 +2,7 @@
 
 use std::{fmt, marker::PhantomData};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::{Citation, FileMode, required};
@@ -19,7 +20,7 @@ pub enum CapturedList<T> {
 }
 
 /// How many entries a list blob holds, and the SHA-256 of its bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ListDigest {
     /// Number of entries.
@@ -95,7 +96,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for CapturedList<T> {
 }
 
 /// An index entry that says a file will be added, without its content: `git add --intent-to-add`.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IntentToAdd {
     /// Path of the entry.
@@ -105,7 +106,7 @@ pub struct IntentToAdd {
 }
 
 /// The index flags of a path that has any.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Flags {
     /// Path of the entry.
@@ -117,7 +118,7 @@ pub struct Flags {
 }
 
 /// A submodule whose commit differs from the one in head's tree, or that holds changes.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Submodule {
     /// Path of the gitlink.
@@ -133,7 +134,7 @@ pub struct Submodule {
 }
 
 /// A Git LFS pointer file that differs from head's.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LfsPointer {
     /// Path of the pointer.
@@ -145,7 +146,7 @@ pub struct LfsPointer {
 }
 
 /// A path or fact that is left out, with the reason.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Omission {
     /// The path, or null for a fact.
@@ -165,7 +166,9 @@ pub struct Omission {
 }
 
 /// Why a path or fact is left out.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, JsonSchema, Serialize, Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum OmissionReason {
     /// Over a size limit.
@@ -197,7 +200,7 @@ pub enum OmissionReason {
 }
 
 /// What makes taking over impossible until it is dealt with.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Blocker {
     /// What kind of thing is missing.
@@ -211,7 +214,9 @@ pub struct Blocker {
 }
 
 /// Kind of a blocker; the first three are the author's, the others a capture's.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, JsonSchema, Serialize, Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum BlockerKind {
     /// Generated files are missing.
@@ -231,7 +236,7 @@ pub enum BlockerKind {
 }
 
 /// What the manifest says of a receipt; nothing of its command or output.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReceiptReference {
     /// Id of the receipt, `receipts/<id>.cbor`.
@@ -248,7 +253,9 @@ pub struct ReceiptReference {
 }
 
 /// How a command ended.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, JsonSchema, Serialize, Deserialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Conclusion {
     /// Exit status 0.
@@ -258,7 +265,9 @@ pub enum Conclusion {
 }
 
 /// Which state a receipt shows.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, JsonSchema, Serialize, Deserialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum ReceiptRole {
     /// Before the change.
@@ -268,7 +277,7 @@ pub enum ReceiptRole {
 }
 
 /// A file that travels beside the worktree, in `attachments/<name>`.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Attachment {
     /// File name.
@@ -280,7 +289,7 @@ pub struct Attachment {
 }
 
 /// An ignore rule that kept something out, and how much.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Exclusion {
     /// File of the rule: relative to the worktree, or `info/exclude`, or `core.excludesFile`.
@@ -297,7 +306,9 @@ pub struct Exclusion {
 }
 
 /// Why an exclusion is one.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, JsonSchema, Serialize, Deserialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum ExcludedReason {
     /// An ignore rule matched.
@@ -305,7 +316,7 @@ pub enum ExcludedReason {
 }
 
 /// Whether the commit of a submodule can be had.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SubmoduleReach {
     /// Path of the gitlink.
@@ -315,7 +326,9 @@ pub struct SubmoduleReach {
 }
 
 /// Answer that may be unknown.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, JsonSchema, Serialize, Deserialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Reachable {
     /// It can be had.
@@ -327,7 +340,7 @@ pub enum Reachable {
 }
 
 /// Whether the content of an LFS pointer was here at capture.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LfsPresence {
     /// Path of the pointer.

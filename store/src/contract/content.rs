@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -13,7 +14,7 @@ use crate::{
 };
 
 /// Everything that is handed over, authored and captured.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Content {
     /// The task's id elsewhere; null matches any.
@@ -80,7 +81,7 @@ pub struct Content {
 }
 
 /// Where the work stands, in the author's word.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Disposition {
     /// It can go on.
@@ -92,7 +93,7 @@ pub enum Disposition {
 }
 
 /// A statement with its evidence.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Statement {
     /// The statement.
@@ -102,7 +103,7 @@ pub struct Statement {
 }
 
 /// What to do next.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NextStep {
     /// Name of the action.
@@ -114,7 +115,7 @@ pub struct NextStep {
 }
 
 /// A statement that needs evidence.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
     /// Id of the claim.
@@ -141,7 +142,7 @@ pub struct Claim {
 }
 
 /// Whether a claim has evidence.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ClaimState {
     /// A receipt that covers the worktree tree shows it.
@@ -153,7 +154,7 @@ pub enum ClaimState {
 }
 
 /// An open question that can be decided.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Decision {
     /// Id of the decision.
@@ -178,7 +179,7 @@ pub struct Decision {
 }
 
 /// One answer to a decision.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DecisionOption {
     /// Id of the option.
@@ -188,7 +189,7 @@ pub struct DecisionOption {
 }
 
 /// What holds if nobody decides.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(
     deny_unknown_fields,
     tag = "kind",
@@ -203,7 +204,7 @@ pub enum DecisionDefault {
 }
 
 /// Something the work rests on.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Assumption {
     /// Id of the assumption.
@@ -218,7 +219,7 @@ pub struct Assumption {
 }
 
 /// Something that already happened outside the tree.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Effect {
     /// Id of the effect.
@@ -235,7 +236,7 @@ pub struct Effect {
 }
 
 /// Kind of an effect.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EffectKind {
     /// A migration ran.
@@ -247,7 +248,7 @@ pub enum EffectKind {
 }
 
 /// A command that was not run.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Unexecuted {
     /// The command line.
@@ -257,7 +258,7 @@ pub struct Unexecuted {
 }
 
 /// A command that the receiver may run.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Verification {
     /// Id of the command.
@@ -273,7 +274,7 @@ pub struct Verification {
 }
 
 /// Why a file had to change.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
     /// The file.
@@ -283,7 +284,7 @@ pub struct Change {
 }
 
 /// The task contract.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Task {
     /// What there is when it is done.
@@ -313,7 +314,7 @@ pub struct Task {
 }
 
 /// The paths a task may touch, as `:(top,glob)` pathspecs of gitglossary(7).
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TaskScope {
     /// Null: no limit; empty: nothing may change.
@@ -324,7 +325,7 @@ pub struct TaskScope {
 }
 
 /// How a task is run.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Runner {
     /// Who runs it.
@@ -341,7 +342,7 @@ pub struct Runner {
 }
 
 /// Somebody who may accept.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TaskAcceptor {
     /// In which role.
@@ -351,7 +352,7 @@ pub struct TaskAcceptor {
 }
 
 /// Role of an acceptor.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TaskRole {
     /// Answers for the code.
@@ -361,7 +362,7 @@ pub enum TaskRole {
 }
 
 /// Paths that this work may write, held elsewhere and referred to.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PathLease {
     /// Id of the lease.
@@ -374,7 +375,7 @@ pub struct PathLease {
 }
 
 /// Evidence that citations may name.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Evidence {
     /// Id of the evidence.
@@ -390,7 +391,7 @@ pub struct Evidence {
 }
 
 /// Kind of evidence.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EvidenceKind {
     /// A receipt of this checkpoint.
@@ -410,7 +411,7 @@ pub enum EvidenceKind {
 }
 
 /// A finding of the secret scan that is let through in this scope.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Allow {
     /// Rule of the finding.
@@ -424,7 +425,7 @@ pub struct Allow {
 }
 
 /// An action that is no longer forbidden.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lifted {
     /// The action.

@@ -1,5 +1,6 @@
 //! The manifest of a checkpoint, `handoff.v1`.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{CapturedList, Content, Document, Exclusion, LfsPresence, SubmoduleReach, required};
@@ -13,7 +14,7 @@ use crate::{
 };
 
 /// The contract of one generation; `manifest.cbor`.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Manifest {
     /// Always `handoff.v1`.
@@ -40,7 +41,7 @@ impl Document for Manifest {
 }
 
 /// Schema name of [`Manifest`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 pub enum ManifestSchema {
     /// Version 1.
     #[serde(rename = "handoff.v1")]
@@ -48,7 +49,7 @@ pub enum ManifestSchema {
 }
 
 /// Digests of the documents that the record before holds.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Previous {
     /// Its manifest.
@@ -62,7 +63,7 @@ pub struct Previous {
 }
 
 /// Who made a checkpoint.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Producer {
     /// Who.
@@ -77,7 +78,7 @@ pub struct Producer {
 }
 
 /// Facts that change by themselves; under the checkpoint digest, not under the content digest.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Observed {
     /// Newest modification time of a changed file.
@@ -98,7 +99,7 @@ pub struct Observed {
 }
 
 /// How the base was found.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BaseFrom {
     /// The generation before had it.

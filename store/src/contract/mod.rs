@@ -21,6 +21,7 @@ mod release;
 mod repository;
 #[cfg(test)]
 mod sample;
+pub mod schema;
 mod value;
 
 pub use accept::{Accept, AcceptSchema, Acceptor, Acknowledged};

@@ -1,12 +1,13 @@
 //! A prepared handoff, `handoff-prepared.v1`.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Content, Document, required};
 use crate::{oid::Oid, scope::ScopeName};
 
 /// Snapshot and finished content, not yet in any history; `prepared.cbor`.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Prepared {
     /// Always `handoff-prepared.v1`.
@@ -25,7 +26,7 @@ impl Document for Prepared {
 }
 
 /// Schema name of [`Prepared`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 pub enum PreparedSchema {
     /// Version 1.
     #[serde(rename = "handoff-prepared.v1")]

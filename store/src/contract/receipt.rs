@@ -1,5 +1,6 @@
 //! The evidence that a command ran, `handoff-receipt.v1`.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Document, required};
@@ -8,7 +9,7 @@ use crate::{
 };
 
 /// What ran, on which tree, and how it ended; `receipts/<id>.cbor`.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Receipt {
     /// Always `handoff-receipt.v1`.
@@ -44,7 +45,7 @@ impl Document for Receipt {
 }
 
 /// Schema name of [`Receipt`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 pub enum ReceiptSchema {
     /// Version 1.
     #[serde(rename = "handoff-receipt.v1")]
@@ -52,7 +53,7 @@ pub enum ReceiptSchema {
 }
 
 /// Digest and size of an output stream.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OutputDigest {
     /// Digest of the bytes.
@@ -62,7 +63,7 @@ pub struct OutputDigest {
 }
 
 /// Where a command ran.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Environment {
     /// Operating system, e.g. `linux`.
@@ -74,7 +75,7 @@ pub struct Environment {
 }
 
 /// A tool and its version.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tool {
     /// Name of the tool.

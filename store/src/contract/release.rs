@@ -1,5 +1,6 @@
 //! The record that an owner gives a scope back, `handoff-release.v1`.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Document, required};
@@ -8,7 +9,7 @@ use crate::{
 };
 
 /// The owner gives the scope back without a new state; `release.cbor`.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Release {
     /// Always `handoff-release.v1`.
@@ -33,7 +34,7 @@ impl Document for Release {
 }
 
 /// Schema name of [`Release`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 pub enum ReleaseSchema {
     /// Version 1.
     #[serde(rename = "handoff-release.v1")]

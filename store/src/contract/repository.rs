@@ -1,6 +1,7 @@
 //! What a content says of the repository, of what trees cannot say, and of further trees and files.
 
 use gix::{ObjectId, bstr::BStr};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::Digest as _;
 
@@ -8,7 +9,7 @@ use super::{Attachment, CapturedList, Flags, IntentToAdd, LfsPointer, Submodule,
 use crate::{byte_text::ByteText, digest::Digest, oid::Oid, repo_path::RepoPath};
 
 /// Where the worktree comes from.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Repository {
     /// Digest over the sorted root commit ids of head, each followed by a line feed; null where unknown.
@@ -38,7 +39,7 @@ pub struct Repository {
 }
 
 /// Hash function of a repository.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ObjectFormat {
     /// SHA-1, ids of 40 digits.
@@ -65,7 +66,7 @@ impl From<gix::hash::Kind> for ObjectFormat {
 }
 
 /// A merge, cherry-pick or revert in progress, with what Git keeps of it.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Operation {
     /// Which operation.
@@ -78,7 +79,7 @@ pub struct Operation {
 }
 
 /// Kind of an operation that travels.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OperationKind {
     /// `git merge`.
@@ -90,7 +91,7 @@ pub enum OperationKind {
 }
 
 /// What trees cannot say of the worktree.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Worktree {
     /// Conversions in force when it was captured.
@@ -110,7 +111,7 @@ pub struct Worktree {
 }
 
 /// Git's built-in conversions in force, as configuration would spell them.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Conversions {
     /// `core.autocrlf`.
@@ -120,7 +121,7 @@ pub struct Conversions {
 }
 
 /// Values of `core.autocrlf`, git-config(1).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AutoCrlf {
     /// Converts both ways.
@@ -132,7 +133,7 @@ pub enum AutoCrlf {
 }
 
 /// Values of `core.eol`, git-config(1).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Eol {
     /// Line feed.
@@ -144,7 +145,7 @@ pub enum Eol {
 }
 
 /// Summary of the untracked files.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Untracked {
     /// Number of files.
@@ -179,7 +180,9 @@ impl Untracked {
 }
 
 /// Mode of a file in an index or tree.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, JsonSchema, Serialize, Deserialize,
+)]
 pub enum FileMode {
     /// A file.
     #[serde(rename = "100644")]
@@ -196,7 +199,7 @@ pub enum FileMode {
 }
 
 /// Further trees and files of the checkpoint.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Artifacts {
     /// Tree of the paths that conversion does not bring back.

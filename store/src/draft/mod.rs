@@ -5,6 +5,7 @@
 
 mod place;
 mod read;
+mod schema;
 mod template;
 #[cfg(test)]
 mod tests;
@@ -13,6 +14,8 @@ mod yaml;
 use std::collections::{BTreeMap, BTreeSet};
 
 use place::Errors;
+pub use schema::schema;
+use schemars::JsonSchema;
 pub use template::template;
 
 use crate::{
@@ -29,7 +32,8 @@ use crate::{
 ///
 /// The outer `None` of a field says that the draft leaves it out: limits and the task are those of the generation
 /// before then.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, JsonSchema)]
+#[schemars(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Draft {
     /// The task's id elsewhere.
     pub task_id: Option<Option<String>>,

@@ -12,6 +12,8 @@ mod write;
 use std::fmt;
 
 use gix::{ObjectId, bstr::BString};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 pub use compose::{NewCheckpoint, NewPrepared, compose_accept, compose_release};
 pub use outline::Outline;
@@ -86,7 +88,8 @@ pub struct Record {
 }
 
 /// Where a scope stands, as its tip's tree says.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, JsonSchema, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum State {
     /// Nobody has taken over.
     Open,

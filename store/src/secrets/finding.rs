@@ -3,9 +3,12 @@
 use std::sync::Arc;
 
 use gix::bstr::{BStr, BString, ByteSlice};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// How much a finding weighs.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, JsonSchema, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// It is told, and stops nothing.
     Warn,

@@ -1,16 +1,30 @@
 //! The document that `git handoff continue` prints.
 
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
-use store::contract::{Citation, Decision, Receipt, Verification, codec};
-use store::{byte_text::ByteText, entry_id::EntryId, evidence, record::State};
+use store::{
+    actor::ActorId,
+    byte_text::ByteText,
+    contract::{
+        Blocker, CapturedList, Citation, Claim, Conclusion, Decision, DecisionDefault,
+        DecisionOption, Disposition, Effect, Omission, Receipt, Unexecuted, Verification,
+    },
+    digest::Digest,
+    entry_id::EntryId,
+    evidence,
+    generation::Generation,
+    oid::Oid,
+    record::State,
+    scope::ScopeName,
+    timestamp::Timestamp,
+};
 
 use super::{Continued, What};
 use crate::{
     authoring,
     source::as_file,
-    standing::{EvidenceState, Finding, Here, worst},
-    ui::{Report, to_value},
+    standing::{BaseNow, Cited, EvidenceState, Finding, HeadNow, Here, worst},
+    ui::Report,
 };
 
 impl Continued<'_> {
@@ -31,15 +45,6 @@ impl Continued<'_> {
         decision.decide_by.is_some_and(|by| by <= self.now)
     }
 
-    /// Returns an entry with its citations checked, and the worst of what was found.
-    fn cited<T: Serialize>(&self, entry: &T, citations: &[Citation]) -> Map<String, Value> {
-        let cited = self.standing.all(citations);
-        let mut map = object(entry);
-        map.insert("evidence".into(), to_value(&worst(&cited)));
-        map.insert("citations".into(), to_value(&cited));
-        map
-    }
-
     /// Returns what does not cover the worktree as it is now.
     pub(super) fn not_covering(&self) -> Vec<(&Receipt, Finding)> {
         let receipts = self.standing.receipts();
@@ -50,115 +55,277 @@ impl Continued<'_> {
     }
 
     /// Returns all receipts: what ran, how it ended, and how it stands here.
-    fn receipts(&self) -> Vec<Value> {
-        let receipts = self.standing.receipts().map(|receipt| {
-            let finding = self.standing.receipt(&receipt.id);
-            json!({
-                "id": receipt.id,
-                "command": authoring::command_line(receipt),
-                "conclusion": evidence::conclusion(receipt),
-                "tree": receipt.tree_before,
-                "evidence": finding.evidence,
-                "detail": finding.detail,
-            })
+    fn receipts(&self) -> Vec<ReceiptDocument<'_>> {
+        let receipts = self.standing.receipts().map(|receipt| ReceiptDocument {
+            id: &receipt.id,
+            command: authoring::command_line(receipt),
+            conclusion: evidence::conclusion(receipt),
+            tree: receipt.tree_before,
+            finding: self.standing.receipt(&receipt.id),
         });
         receipts.collect()
     }
 
-    fn worktree(&self) -> Value {
+    fn worktree(&self) -> WorktreeDocument<'_> {
         let (state, detail, differences) = match &self.standing.here {
-            Here::Nowhere => ("none", None, Vec::new()),
-            Here::Elsewhere => ("elsewhere", None, Vec::new()),
-            Here::Unknown(why) => ("unknown", Some(why), Vec::new()),
-            Here::Worktree(found) if found.differences.is_empty() => ("same", None, Vec::new()),
+            Here::Nowhere => (WorktreeState::None, None, Vec::new()),
+            Here::Elsewhere => (WorktreeState::Elsewhere, None, Vec::new()),
+            Here::Unknown(why) => (WorktreeState::Unknown, Some(why.as_str()), Vec::new()),
+            Here::Worktree(found) if found.differences.is_empty() => {
+                (WorktreeState::Same, None, Vec::new())
+            }
             Here::Worktree(found) => {
-                let differences = found.differences.iter().map(|difference| {
-                    let path = ByteText::from(difference.path.clone());
-                    let mut map = object(&Path { path });
-                    map.insert("in".into(), difference.place.as_str().into());
-                    map.insert("detail".into(), difference.detail.clone().into());
-                    Value::Object(map)
+                let differences = found.differences.iter();
+                let differences = differences.map(|difference| DifferenceDocument {
+                    path: ByteText::from(difference.path.clone()),
+                    place: difference.place.as_str(),
+                    detail: &difference.detail,
                 });
-                ("differs", None, differences.collect())
+                (WorktreeState::Differs, None, differences.collect())
             }
         };
-        json!({ "state": state, "detail": detail, "differences": differences })
+        WorktreeDocument {
+            state,
+            detail,
+            differences,
+        }
     }
 
-    fn verification(&self, command: &Verification) -> Value {
-        let mut map = object(command);
-        map.insert(
-            "passedHere".into(),
-            self.standing.has_passed(command).into(),
-        );
-        Value::Object(map)
+    fn cited<'a>(&self, text: &'a str, citations: &[Citation]) -> CitedDocument<'a> {
+        let citations = self.standing.all(citations);
+        CitedDocument {
+            text,
+            evidence: worst(&citations),
+            citations,
+        }
     }
 
-    fn claims(&self) -> Vec<Value> {
+    fn claims(&self) -> Vec<ClaimDocument<'_>> {
         let claims = self.handed_over.content.claims.iter().map(|claim| {
             let finding = self.standing.claim(claim);
-            let mut map = object(claim);
-            map.insert(
-                "evidence".into(),
-                to_value(&finding.as_ref().map(|finding| finding.evidence)),
-            );
-            map.insert(
-                "detail".into(),
-                finding.and_then(|finding| finding.detail).into(),
-            );
-            Value::Object(map)
+            ClaimDocument {
+                claim,
+                evidence: finding.as_ref().map(|finding| finding.evidence),
+                detail: finding.and_then(|finding| finding.detail),
+            }
         });
         claims.collect()
     }
 
-    fn effects(&self) -> Vec<Value> {
+    fn effects(&self) -> Vec<EffectDocument<'_>> {
         let effects = self.handed_over.content.effects.iter().map(|effect| {
             let finding = effect.receipt.as_ref().map(|id| self.standing.receipt(id));
-            let mut map = object(effect);
-            let evidence = finding
-                .as_ref()
-                .map_or(worst(&[]), |finding| finding.evidence);
-            map.insert("evidence".into(), to_value(&evidence));
-            map.insert(
-                "detail".into(),
-                finding.and_then(|finding| finding.detail).into(),
-            );
-            Value::Object(map)
+            EffectDocument {
+                effect,
+                evidence: finding
+                    .as_ref()
+                    .map_or(worst(&[]), |finding| finding.evidence),
+                detail: finding.and_then(|finding| finding.detail),
+            }
         });
         effects.collect()
     }
 
-    fn decisions(&self) -> Vec<Value> {
+    fn decisions(&self) -> Vec<DecisionDocument<'_>> {
         let decisions = self.handed_over.content.decisions.iter().map(|decision| {
             let is_over = self.is_over(decision);
-            let mut map = self.cited(decision, &decision.citations);
-            map.insert("overdue".into(), is_over.into());
-            let in_force = decision.default.as_ref().filter(|_| is_over);
-            map.insert("inForce".into(), to_value(&in_force));
-            Value::Object(map)
+            let citations = self.standing.all(&decision.citations);
+            DecisionDocument {
+                id: &decision.id,
+                question: &decision.question,
+                owner: decision.owner.as_ref(),
+                options: &decision.options,
+                blocks: &decision.blocks,
+                decide_by: decision.decide_by,
+                default: decision.default.as_ref(),
+                evidence: worst(&citations),
+                citations,
+                overdue: is_over,
+                in_force: decision.default.as_ref().filter(|_| is_over),
+            }
         });
         decisions.collect()
     }
 }
 
-/// Returns an entry as a document has it.
-fn object<T: Serialize>(entry: &T) -> Map<String, Value> {
-    match codec::to_json(entry) {
-        Value::Object(map) => map,
-        other => Map::from_iter([("value".to_owned(), other)]),
-    }
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Document<'a> {
+    scope: &'a ScopeName,
+    generation: Option<Generation>,
+    /// Whether it is the scope's current generation.
+    current: bool,
+    /// The generation that the scope is at.
+    tip: Option<Generation>,
+    commit: Oid,
+    checkpoint_digest: Option<Digest>,
+    /// `open`, `accepted`, `overdue`, `released` or `prepared`.
+    state: String,
+    owner: Option<&'a ActorId>,
+    untrusted: bool,
+    disposition: Disposition,
+    task_id: Option<&'a str>,
+    objective: &'a str,
+    /// What has happened already, outside the tree.
+    effects: Vec<EffectDocument<'a>>,
+    statements: Vec<StatementDocument<'a>>,
+    claims: Vec<ClaimDocument<'a>>,
+    receipts: Vec<ReceiptDocument<'a>>,
+    decisions: Vec<DecisionDocument<'a>>,
+    assumptions: Vec<AssumptionDocument<'a>>,
+    attempts: Vec<CitedDocument<'a>>,
+    known_failures: Vec<CitedDocument<'a>>,
+    /// What no test covers; null: not stated.
+    untested: Option<&'a [String]>,
+    unexecuted: &'a [Unexecuted],
+    omissions: &'a CapturedList<Omission>,
+    blockers: &'a CapturedList<Blocker>,
+    forbidden: &'a [EntryId],
+    next: Option<NextDocument<'a>>,
+    /// What is otherwise now.
+    changes: ChangesDocument<'a>,
+    verification: Vec<VerificationDocument<'a>>,
 }
 
-/// A path, which a document has as text and, where it is none, as bytes too.
-#[derive(Serialize)]
-struct Path {
+#[derive(Serialize, JsonSchema)]
+struct CitedDocument<'a> {
+    text: &'a str,
+    /// That of the worst citation.
+    evidence: EvidenceState,
+    citations: Vec<Cited>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct StatementDocument<'a> {
+    id: String,
+    #[serde(flatten)]
+    cited: CitedDocument<'a>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct AssumptionDocument<'a> {
+    id: &'a EntryId,
+    #[serde(flatten)]
+    cited: CitedDocument<'a>,
+    stale_when: Option<&'a str>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct NextDocument<'a> {
+    action: &'a EntryId,
+    #[serde(flatten)]
+    cited: CitedDocument<'a>,
+    /// Whether the checkpoint forbids the action.
+    forbidden: bool,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct EffectDocument<'a> {
+    #[serde(flatten)]
+    effect: &'a Effect,
+    evidence: EvidenceState,
+    detail: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ClaimDocument<'a> {
+    #[serde(flatten)]
+    claim: &'a Claim,
+    evidence: Option<EvidenceState>,
+    detail: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ReceiptDocument<'a> {
+    id: &'a EntryId,
+    command: String,
+    conclusion: Conclusion,
+    tree: Oid,
+    #[serde(flatten)]
+    finding: Finding,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct DecisionDocument<'a> {
+    id: &'a EntryId,
+    question: &'a str,
+    owner: Option<&'a ActorId>,
+    options: &'a [DecisionOption],
+    blocks: &'a [EntryId],
+    decide_by: Option<Timestamp>,
+    default: Option<&'a DecisionDefault>,
+    evidence: EvidenceState,
+    citations: Vec<Cited>,
+    /// Whether its time is over.
+    overdue: bool,
+    /// The default, once the time is over.
+    in_force: Option<&'a DecisionDefault>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ChangesDocument<'a> {
+    base: &'a BaseNow,
+    head: Option<&'a HeadNow>,
+    worktree: WorktreeDocument<'a>,
+    /// Receipts that do not cover the worktree as it is now.
+    receipts: Vec<UncoveredDocument<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct UncoveredDocument<'a> {
+    id: &'a EntryId,
+    tree: Oid,
+    #[serde(flatten)]
+    finding: Finding,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct WorktreeDocument<'a> {
+    state: WorktreeState,
+    detail: Option<&'a str>,
+    differences: Vec<DifferenceDocument<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum WorktreeState {
+    Same,
+    Differs,
+    /// It is of another scope.
+    Elsewhere,
+    /// There is none here.
+    None,
+    Unknown,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct DifferenceDocument<'a> {
     path: ByteText,
+    #[serde(rename = "in")]
+    place: &'static str,
+    detail: &'a str,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct VerificationDocument<'a> {
+    #[serde(flatten)]
+    command: &'a Verification,
+    /// Whether it passed here, on the worktree as it is now.
+    passed_here: bool,
 }
 
 impl Report for Continued<'_> {
     const NAME: &'static str = "continue";
 
-    fn json(&self) -> Value {
+    type Document<'a>
+        = Document<'a>
+    where
+        Self: 'a;
+
+    fn document(&self) -> Document<'_> {
         let content = self.handed_over.content;
         let (generation, digest, state, owner) = match &self.what {
             What::Checkpoint { record, .. } => (
@@ -169,66 +336,76 @@ impl Report for Continued<'_> {
             ),
             What::Prepared { generation } => (*generation, None, "prepared".into(), None),
         };
-        let statements = content.state.iter().enumerate().map(|(at, statement)| {
-            let mut map = self.cited(statement, &statement.citations);
-            map.insert("id".into(), format!("S{}", at + 1).into());
-            Value::Object(map)
+        let statements = content.state.iter().enumerate();
+        let statements = statements.map(|(at, one)| StatementDocument {
+            id: format!("S{}", at + 1),
+            cited: self.cited(&one.text, &one.citations),
         });
         let assumptions = content.assumptions.iter();
-        let assumptions = assumptions.map(|entry| self.cited(entry, &entry.citations));
-        let attempts = content.attempts.iter();
-        let attempts = attempts.map(|entry| self.cited(entry, &entry.citations));
-        let failures = content.known_failures.iter();
-        let failures = failures.map(|entry| self.cited(entry, &entry.citations));
-        let next = content.next.as_ref().map(|next| {
-            let mut map = self.cited(next, &next.citations);
-            map.insert("forbidden".into(), self.is_forbidden(&next.action).into());
-            map
+        let assumptions = assumptions.map(|one| AssumptionDocument {
+            id: &one.id,
+            cited: self.cited(&one.text, &one.citations),
+            stale_when: one.stale_when.as_deref(),
         });
-        let receipts = self.not_covering().into_iter().map(|(receipt, finding)| {
-            json!({
-                "id": receipt.id,
-                "tree": receipt.tree_before,
-                "evidence": finding.evidence,
-                "detail": finding.detail,
-            })
+        let next = content.next.as_ref().map(|next| NextDocument {
+            action: &next.action,
+            cited: self.cited(&next.text, &next.citations),
+            forbidden: self.is_forbidden(&next.action),
+        });
+        let receipts = self.not_covering().into_iter();
+        let receipts = receipts.map(|(receipt, finding)| UncoveredDocument {
+            id: &receipt.id,
+            tree: receipt.tree_before,
+            finding,
         });
         let verification = content.verification.iter();
-        json!({
-            "scope": self.handed_over.scope,
-            "generation": generation,
-            "current": self.is_current(),
-            "tip": self.tip,
-            "commit": self.commit.to_string(),
-            "checkpointDigest": digest,
-            "state": state,
-            "owner": owner,
-            "untrusted": true,
-            "disposition": content.disposition,
-            "taskId": content.task_id,
-            "objective": content.objective,
-            "effects": self.effects(),
-            "statements": statements.collect::<Vec<_>>(),
-            "claims": self.claims(),
-            "receipts": self.receipts(),
-            "decisions": self.decisions(),
-            "assumptions": assumptions.collect::<Vec<_>>(),
-            "attempts": attempts.collect::<Vec<_>>(),
-            "knownFailures": failures.collect::<Vec<_>>(),
-            "untested": content.untested,
-            "unexecuted": codec::to_json(&content.unexecuted),
-            "omissions": codec::to_json(&content.omissions),
-            "blockers": codec::to_json(&content.blockers),
-            "forbidden": content.forbidden,
-            "next": next,
-            "changes": {
-                "base": to_value(&self.base),
-                "head": to_value(&self.head),
-                "worktree": self.worktree(),
-                "receipts": receipts.collect::<Vec<_>>(),
+        let verification = verification.map(|command| VerificationDocument {
+            command,
+            passed_here: self.standing.has_passed(command),
+        });
+        Document {
+            scope: self.handed_over.scope,
+            generation,
+            current: self.is_current(),
+            tip: self.tip,
+            commit: self.commit.into(),
+            checkpoint_digest: digest,
+            state,
+            owner,
+            untrusted: true,
+            disposition: content.disposition,
+            task_id: content.task_id.as_deref(),
+            objective: &content.objective,
+            effects: self.effects(),
+            statements: statements.collect(),
+            claims: self.claims(),
+            receipts: self.receipts(),
+            decisions: self.decisions(),
+            assumptions: assumptions.collect(),
+            attempts: content
+                .attempts
+                .iter()
+                .map(|one| self.cited(&one.text, &one.citations))
+                .collect(),
+            known_failures: content
+                .known_failures
+                .iter()
+                .map(|one| self.cited(&one.text, &one.citations))
+                .collect(),
+            untested: content.untested.as_deref(),
+            unexecuted: &content.unexecuted,
+            omissions: &content.omissions,
+            blockers: &content.blockers,
+            forbidden: &content.forbidden,
+            next,
+            changes: ChangesDocument {
+                base: &self.base,
+                head: self.head.as_ref(),
+                worktree: self.worktree(),
+                receipts: receipts.collect(),
             },
-            "verification": verification.map(|command| self.verification(command)).collect::<Vec<_>>(),
-        })
+            verification: verification.collect(),
+        }
     }
 
     fn text(&self) -> String {

@@ -2,17 +2,19 @@
 
 use std::path::PathBuf;
 
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
 use store::{
-    digest::Digest, generation::Generation, record::Record, repo_path::RepoPath, scope::ScopeName,
-    verify::VerifiedRecord,
+    actor::ActorId, digest::Digest, generation::Generation, oid::Oid, record::Record,
+    repo_path::RepoPath, scope::ScopeName, timestamp::Timestamp, verify::VerifiedRecord,
 };
 
 use super::contract::Change;
-use crate::ui::{Report, count, terminal_safe, to_value};
+use crate::ui::{Report, count, terminal_safe};
 
 /// Two checkpoints that were compared.
-pub(super) struct Compared {
+pub(crate) struct Compared {
     pub(super) from: Side,
     pub(super) to: Side,
     pub(super) contract: Vec<Change>,
@@ -44,14 +46,15 @@ impl Side {
         }
     }
 
-    fn json(&self) -> Value {
-        json!({
-            "scope": self.scope,
-            "generation": self.generation,
-            "commit": self.commit,
-            "checkpointDigest": self.digest,
-            "file": self.file.as_ref().map(|file| file.to_string_lossy()),
-        })
+    fn document(&self) -> SideDocument<'_> {
+        let file = self.file.as_ref();
+        SideDocument {
+            scope: &self.scope,
+            generation: self.generation,
+            commit: &self.commit,
+            checkpoint_digest: self.digest,
+            file: file.map(|file| file.to_string_lossy().into_owned()),
+        }
     }
 }
 
@@ -110,55 +113,122 @@ impl FileChange {
     }
 }
 
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Document<'a> {
+    from: SideDocument<'a>,
+    to: SideDocument<'a>,
+    contract: Vec<ChangeDocument<'a>>,
+    commits: Vec<CommitDocument<'a>>,
+    files: Vec<FileDocument<'a>>,
+    records: Vec<RecordDocument<'a>>,
+    untrusted: bool,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct SideDocument<'a> {
+    scope: &'a ScopeName,
+    generation: Generation,
+    commit: &'a str,
+    checkpoint_digest: Digest,
+    /// The file that it was read from.
+    file: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ChangeDocument<'a> {
+    /// Names from the content down, joined by `.`.
+    field: &'a str,
+    /// What names the entry in its field.
+    id: Option<&'a str>,
+    before: Option<&'a Value>,
+    after: Option<&'a Value>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct CommitDocument<'a> {
+    commit: &'a str,
+    change: CommitChange,
+    summary: &'a str,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum CommitChange {
+    Added,
+    Removed,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct FileDocument<'a> {
+    path: &'a RepoPath,
+    /// `added`, `deleted`, `modified` or `type changed`.
+    status: &'static str,
+    old_mode: Option<&'a str>,
+    new_mode: Option<&'a str>,
+    /// Lines; null in a binary file.
+    added: Option<u64>,
+    deleted: Option<u64>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct RecordDocument<'a> {
+    record: String,
+    generation: Generation,
+    commit: Oid,
+    digest: Digest,
+    at: Timestamp,
+    by: &'a ActorId,
+    summary: String,
+}
+
 impl Report for Compared {
     const NAME: &'static str = "diff";
 
-    fn json(&self) -> Value {
-        let contract = self.contract.iter().map(|change| {
-            json!({
-                "field": change.field,
-                "id": change.id,
-                "before": change.before,
-                "after": change.after,
-            })
+    type Document<'a> = Document<'a>;
+
+    fn document(&self) -> Document<'_> {
+        let contract = self.contract.iter().map(|change| ChangeDocument {
+            field: &change.field,
+            id: change.id.as_deref(),
+            before: change.before.as_ref(),
+            after: change.after.as_ref(),
         });
-        let commits = self.commits.iter().map(|commit| {
-            json!({
-                "commit": commit.commit,
-                "change": if commit.is_new { "added" } else { "removed" },
-                "summary": commit.summary,
-            })
+        let commits = self.commits.iter().map(|commit| CommitDocument {
+            commit: &commit.commit,
+            change: match commit.is_new {
+                true => CommitChange::Added,
+                false => CommitChange::Removed,
+            },
+            summary: &commit.summary,
         });
-        let files = self.files.iter().map(|file| {
-            json!({
-                "path": to_value(&file.path),
-                "status": file.status,
-                "oldMode": file.old_mode,
-                "newMode": file.new_mode,
-                "added": file.added,
-                "deleted": file.deleted,
-            })
+        let files = self.files.iter().map(|file| FileDocument {
+            path: &file.path,
+            status: file.status,
+            old_mode: file.old_mode.as_deref(),
+            new_mode: file.new_mode.as_deref(),
+            added: file.added,
+            deleted: file.deleted,
         });
-        let records = self.records.iter().map(|record| {
-            json!({
-                "record": record.kind.to_string(),
-                "generation": record.generation(),
-                "commit": record.id.to_string(),
-                "digest": record.digest(),
-                "at": record.at(),
-                "by": record.by(),
-                "summary": summary(record),
-            })
+        let records = self.records.iter().map(|record| RecordDocument {
+            record: record.kind.to_string(),
+            generation: record.generation(),
+            commit: record.id.into(),
+            digest: record.digest(),
+            at: record.at(),
+            by: record.by(),
+            summary: summary(record),
         });
-        json!({
-            "from": self.from.json(),
-            "to": self.to.json(),
-            "contract": contract.collect::<Vec<_>>(),
-            "commits": commits.collect::<Vec<_>>(),
-            "files": files.collect::<Vec<_>>(),
-            "records": records.collect::<Vec<_>>(),
-            "untrusted": true,
-        })
+        Document {
+            from: self.from.document(),
+            to: self.to.document(),
+            contract: contract.collect(),
+            commits: commits.collect(),
+            files: files.collect(),
+            records: records.collect(),
+            untrusted: true,
+        }
     }
 
     fn text(&self) -> String {

@@ -5,10 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serde_json::{Value, json};
 use store::{artifacts, error_code::ErrorCode, verify::VerifiedRecord};
 
-use super::{Args, folder, named, not_named, sync_folder};
+use super::{Args, Document, folder, named, not_named, sync_folder};
 use crate::{
     context::Context,
     error::CommandError,
@@ -27,19 +26,21 @@ struct Written {
 impl Report for Written {
     const NAME: &'static str = "export";
 
-    fn json(&self) -> Value {
+    type Document<'a> = Document<'a>;
+
+    fn document(&self) -> Document<'_> {
         let record = &self.record;
-        json!({
-            "scope": record.scope(),
-            "generation": record.generation(),
-            "commit": record.id.to_string(),
-            "checkpointDigest": record.manifest.digest,
-            "file": Value::Null,
-            "bytes": Value::Null,
-            "sha256": Value::Null,
-            "prerequisites": [],
-            "artifacts": self.dir.to_string_lossy(),
-        })
+        Document {
+            scope: record.scope(),
+            generation: Some(record.generation()),
+            commit: record.id.into(),
+            checkpoint_digest: Some(record.manifest.digest),
+            file: None,
+            bytes: None,
+            sha256: None,
+            prerequisites: Vec::new(),
+            artifacts: Some(self.dir.to_string_lossy().into_owned()),
+        }
     }
 
     fn text(&self) -> String {

@@ -3,18 +3,21 @@
 use std::path::PathBuf;
 
 use gix::bstr::ByteSlice;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use store::{
+    byte_text::ByteText,
     generation::Generation,
+    oid::Oid,
     repo_path::RepoPath,
     restore::{Restored, RestoredBranch},
     scope::ScopeName,
 };
 
-use crate::ui::{Report, count, terminal_safe, to_value};
+use crate::ui::{Report, count, terminal_safe};
 
 /// A restore that was checked on disk.
-pub(super) struct Outcome {
+pub(crate) struct Outcome {
     pub(super) directory: PathBuf,
     pub(super) scope: ScopeName,
     pub(super) generation: Generation,
@@ -39,9 +42,9 @@ pub(super) enum What {
 }
 
 impl Outcome {
-    fn branch(&self) -> Option<String> {
+    fn branch(&self) -> Option<ByteText> {
         match &self.restored.branch {
-            RestoredBranch::On(name) => Some(name.as_bstr().to_str_lossy().into_owned()),
+            RestoredBranch::On(name) => Some(name.as_bstr().into()),
             RestoredBranch::Beside(_) | RestoredBranch::Detached => None,
         }
     }
@@ -70,33 +73,70 @@ impl Outcome {
     }
 }
 
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Document<'a> {
+    directory: String,
+    scope: &'a ScopeName,
+    generation: Generation,
+    /// Whether it is the scope's current generation.
+    current: bool,
+    /// The generation that the scope is at.
+    tip: Generation,
+    head: Option<Oid>,
+    /// The branch that `HEAD` is on; null where it is detached.
+    branch: Option<ByteText>,
+    worktree_tree: Oid,
+    index_tree: Oid,
+    /// Always true: both trees were recomputed from disk.
+    verified: bool,
+    /// Paths that got their stored version, because a filter was not run.
+    filtered: &'a [RepoPath],
+    /// Paths that got the producer's bytes, which are not what the stored version gives here.
+    raw: &'a [RepoPath],
+    /// Paths whose index flags were not set.
+    flagged: &'a [RepoPath],
+    /// Paths that are absent, as a sparse checkout left them.
+    sparse: &'a [RepoPath],
+    /// Paths that show a change because other conversions are in force here.
+    converted: &'a [RepoPath],
+    /// Paths that the checkpoint knows nothing of.
+    kept: &'a [RepoPath],
+    submodules: Vec<&'a RepoPath>,
+    /// Number of the safety record that holds what was here.
+    safety: Option<u64>,
+    elapsed_ms: u64,
+}
+
 impl Report for Outcome {
     const NAME: &'static str = "restore";
 
-    fn json(&self) -> Value {
+    type Document<'a> = Document<'a>;
+
+    fn document(&self) -> Document<'_> {
         let restored = &self.restored;
         let submodules = restored.submodules.iter();
-        json!({
-            "directory": self.directory.to_string_lossy(),
-            "scope": self.scope,
-            "generation": self.generation,
-            "current": self.generation == self.tip && self.what != What::Prepared,
-            "tip": self.tip,
-            "head": restored.head,
-            "branch": self.branch(),
-            "worktreeTree": restored.worktree_tree,
-            "indexTree": restored.index_tree,
-            "verified": true,
-            "filtered": to_value(&restored.filtered),
-            "raw": to_value(&restored.raw),
-            "flagged": to_value(&restored.flagged),
-            "sparse": to_value(&restored.sparse),
-            "converted": to_value(&restored.converted),
-            "kept": to_value(&restored.kept),
-            "submodules": submodules.map(|submodule| to_value(&submodule.path)).collect::<Vec<_>>(),
-            "safety": self.safety,
-            "elapsedMs": self.elapsed_ms,
-        })
+        Document {
+            directory: self.directory.to_string_lossy().into_owned(),
+            scope: &self.scope,
+            generation: self.generation,
+            current: self.generation == self.tip && self.what != What::Prepared,
+            tip: self.tip,
+            head: restored.head,
+            branch: self.branch(),
+            worktree_tree: restored.worktree_tree,
+            index_tree: restored.index_tree,
+            verified: true,
+            filtered: &restored.filtered,
+            raw: &restored.raw,
+            flagged: &restored.flagged,
+            sparse: &restored.sparse,
+            converted: &restored.converted,
+            kept: &restored.kept,
+            submodules: submodules.map(|submodule| &submodule.path).collect(),
+            safety: self.safety,
+            elapsed_ms: self.elapsed_ms,
+        }
     }
 
     fn text(&self) -> String {
