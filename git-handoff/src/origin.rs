@@ -103,6 +103,53 @@ pub(crate) fn only_scope(context: &Context, url: &Url) -> Result<ScopeName, Comm
     }
 }
 
+/// Fetches every scope at a URL into a new bare repository, as those of its remote `origin`.
+pub(crate) fn fetch_all(
+    context: &Context,
+    url: &Url,
+    dir: &Path,
+) -> Result<Repository, CommandError> {
+    let listed = url
+        .git(context)
+        .output(["ls-remote", url.inner(), "HEAD", "refs/handoff/*"])
+        .map_err(unreachable)?;
+    // Ids of SHA-256 have 64 digits.
+    let is_sha256 = listed.find_byte(b'\t') == Some(64);
+    let format = if is_sha256 { "sha256" } else { "sha1" };
+    let git = url.git(context);
+    git.output([
+        "init",
+        "-q",
+        "--bare",
+        "--template=",
+        &format!("--object-format={format}"),
+        &dir.to_string_lossy(),
+    ])?;
+    let args = [
+        "-c",
+        "core.hooksPath=/dev/null",
+        "fetch",
+        "-q",
+        "--no-tags",
+        "--no-write-fetch-head",
+        "--no-auto-maintenance",
+        "--recurse-submodules=no",
+        url.inner(),
+        "+refs/handoff/*:refs/handoff-remote/origin/*",
+    ];
+    let here = std::path::absolute(&context.dir)?;
+    let inner = absolute(url.inner().into(), &here).to_string();
+    let args = args.map(|arg| {
+        if arg == url.inner() {
+            inner.as_str()
+        } else {
+            arg
+        }
+    });
+    git.moved_to(dir).output(args).map_err(unreachable)?;
+    context.repository_at(dir)
+}
+
 /// A repository that was made to restore into, without files yet.
 pub(crate) struct NewRepository {
     pub(crate) repository: Repository,

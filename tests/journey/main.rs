@@ -13,6 +13,8 @@ mod credentials;
 #[cfg(test)]
 mod crowds;
 #[cfg(test)]
+mod elsewhere;
+#[cfg(test)]
 mod failing;
 #[cfg(test)]
 mod faults;
@@ -24,6 +26,7 @@ mod guarded;
 mod hand_over;
 #[cfg(test)]
 mod interrupting;
+#[cfg(test)]
 mod listing;
 #[cfg(test)]
 mod other_clients;

@@ -18,8 +18,12 @@ use store::{
 use crate::{
     context::Context,
     error::CommandError,
-    exit, safety,
+    exit,
+    origin::{self, Url},
+    remote::Remote,
+    safety,
     scopes::Scopes,
+    temporary::Temporary,
     ui::{Report, terminal_safe},
 };
 
@@ -32,8 +36,13 @@ pub(crate) struct Args {
     /// Also list scopes whose work is completed
     #[arg(long)]
     all: bool,
+    /// List what is at a URL; no repository is needed here
+    ///
+    /// All records there are fetched into a temporary repository and judged as those of any remote.
+    #[arg(long, value_name = "URL")]
+    from: Option<String>,
     /// List the safety records instead: what commands set aside here
-    #[arg(long, conflicts_with = "all")]
+    #[arg(long, conflicts_with_all = ["all", "from"])]
     safety: bool,
 }
 
@@ -160,11 +169,35 @@ impl Report for Aside {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
-    let repository = context.repository()?;
-    if args.safety {
-        return set_aside(context, &repository);
+    if let Some(url) = &args.from {
+        let url = Url::parse(url)?;
+        let directory = Temporary::directory()?;
+        let repository = origin::fetch_all(context, &url, &directory.path().join("there.git"))?;
+        let remote = Some(Remote {
+            name: "origin".into(),
+        });
+        let scopes = Scopes {
+            context,
+            repository: &repository,
+            remote,
+        };
+        let code = list(args, &scopes)?;
+        if scopes.reader().scopes().is_ok_and(|names| names.is_empty()) {
+            let none = format!("the remote shows no scope; {}", origin::MAY_BE_HIDDEN);
+            context.ui.note(&none);
+        }
+        return Ok(code);
     }
-    let scopes = Scopes::new(context, &repository);
+    let repository = context.repository()?;
+    match args.safety {
+        true => set_aside(context, &repository),
+        false => list(args, &Scopes::new(context, &repository)),
+    }
+}
+
+/// Lists scopes in the order of their names.
+fn list(args: &Args, scopes: &Scopes<'_>) -> Result<u8, CommandError> {
+    let context = scopes.context;
     let now = context.now()?;
     let mut broken = Vec::new();
     let reader = scopes.reader();
