@@ -49,6 +49,7 @@ struct Cli {
 enum Command {
     Accept(Box<commands::accept::Args>),
     Commit(commands::commit::Args),
+    Completions(commands::completions::Args),
     Continue(commands::r#continue::Args),
     Demo(commands::demo::Args),
     Diff(commands::diff::Args),
@@ -59,6 +60,7 @@ enum Command {
     Init(commands::init::Args),
     List(commands::list::Args),
     Log(commands::log::Args),
+    Man(commands::man::Args),
     Prepare(Box<commands::prepare::Args>),
     Push(commands::push::Args),
     Release(commands::release::Args),
@@ -80,6 +82,7 @@ impl Command {
         match self {
             Command::Accept(args) => commands::accept::run(*args, context),
             Command::Commit(args) => commands::commit::run(&args, context),
+            Command::Completions(args) => commands::completions::run(&args, context),
             Command::Continue(args) => commands::r#continue::run(&args, context),
             Command::Demo(args) => commands::demo::run(&args, context),
             Command::Diff(args) => commands::diff::run(&args, context),
@@ -90,6 +93,7 @@ impl Command {
             Command::Init(args) => commands::init::run(&args, context),
             Command::List(args) => commands::list::run(&args, context),
             Command::Log(args) => commands::log::run(&args, context),
+            Command::Man(args) => commands::man::run(&args, context),
             Command::Prepare(args) => commands::prepare::run(&args, context),
             Command::Push(args) => commands::push::run(&args, context),
             Command::Release(args) => commands::release::run(&args, context),

@@ -33,10 +33,19 @@ pub(crate) struct Environment {
     pub(crate) committer_date: Option<String>,
     /// `PATH`, with the directory of this executable first: the remote helper lies beside it.
     pub(crate) path: Option<OsString>,
+    /// `PATH` as it was: what Git finds where it is not this program that starts it.
+    pub(crate) own_path: Option<OsString>,
+    /// `HOME`.
+    pub(crate) home: Option<PathBuf>,
+    /// `XDG_DATA_HOME`.
+    pub(crate) data_home: Option<PathBuf>,
+    /// `MANPATH`.
+    pub(crate) man_path: Option<OsString>,
 }
 
 impl Environment {
     pub(crate) fn read() -> Self {
+        let given = |name| env::var_os(name).filter(|value| !value.is_empty());
         let text = |name| env::var(name).ok().filter(|value| !value.is_empty());
         Environment {
             id: text("HANDOFF_ID"),
@@ -45,6 +54,10 @@ impl Environment {
             json: text("HANDOFF_JSON").is_some_and(|value| value != "0"),
             committer_date: text("GIT_COMMITTER_DATE"),
             path: path_with_helper(),
+            own_path: env::var_os("PATH"),
+            home: given("HOME").map(PathBuf::from),
+            data_home: given("XDG_DATA_HOME").map(PathBuf::from),
+            man_path: given("MANPATH"),
         }
     }
 }

@@ -17,7 +17,7 @@ use std::{
     process::ExitCode,
 };
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 use gix::ObjectId;
 use hooks::{
     post_receive,
@@ -67,6 +67,11 @@ enum Command {
     Report(report::Args),
     /// Delete a handoff ref, or take it back to an earlier record; the log says so
     Purge(purge::Args),
+}
+
+/// Returns the command line's own description.
+pub(crate) fn command() -> clap::Command {
+    Cli::command()
 }
 
 /// Runs `handoff-hooks` with the arguments and environment of this process.

@@ -9,9 +9,9 @@ use store::{
 
 use crate::{
     commands::{
-        accept, commit, r#continue as continue_command, demo, diff, draft as draft_command, export,
-        help, import, list, log, prepare, push, release, restore, run, save, scan,
-        schema as schema_command, show, snapshot, sync, uncommit, verify,
+        accept, commit, completions, r#continue as continue_command, demo, diff,
+        draft as draft_command, export, help, import, list, log, man, prepare, push, release,
+        restore, run, save, scan, schema as schema_command, show, snapshot, sync, uncommit, verify,
     },
     remote::Setup,
     ui::{self, ErrorDocument, Report},
@@ -54,9 +54,10 @@ pub(crate) fn all() -> Vec<Described> {
 
 fn of_commands() -> impl Iterator<Item = Described> {
     use Printed::{Alone, Row};
-    let documents: [(&str, fn() -> Schema, Printed); 26] = [
+    let documents: [(&str, fn() -> Schema, Printed); 28] = [
         one::<accept::Accepted>(),
         one::<commit::Outcome>(),
+        one::<completions::Completions>(),
         one::<continue_command::Continued<'_>>(),
         one::<demo::Played>(),
         one::<diff::report::Compared>(),
@@ -68,6 +69,7 @@ fn of_commands() -> impl Iterator<Item = Described> {
         one::<Setup>(),
         ("list", schema::of::<list::Document<'_>>, Row),
         row::<log::Row<'_>>(),
+        one::<man::Printed>(),
         one::<prepare::Outcome>(),
         one::<push::Outcome>(),
         one::<release::Released>(),

@@ -29,6 +29,8 @@ mod interrupting;
 #[cfg(test)]
 mod listing;
 #[cfg(test)]
+mod manuals;
+#[cfg(test)]
 mod other_clients;
 #[cfg(test)]
 mod parking;

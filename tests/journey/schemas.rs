@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use store::draft::Draft;
 
 use crate::{
+    manuals::commands,
     people::{AGENT, agent, developer, server_and_clone},
     world::{Output, World},
 };
@@ -61,17 +62,9 @@ fn the_schemas_that_are_checked_in_are_those_that_are_printed() {
 #[test]
 fn every_command_has_a_schema() {
     let world = World::new();
-    let help = world.handoff(world.root(), ["help"]).ok().stdout();
-    let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1);
-    let commands: Vec<String> = commands
-        .take_while(|line| !line.is_empty())
-        .filter_map(|line| {
-            line.split_whitespace()
-                .next()
-                .map(|name| format!("json/{name}"))
-        })
-        .collect();
-    assert!(commands.len() > 20, "{help}");
+    let commands = commands(&world).into_iter();
+    let commands: Vec<String> = commands.map(|name| format!("json/{name}")).collect();
+    assert!(commands.len() > 20, "{commands:?}");
     let names = names(&world);
     let missing: Vec<&String> = commands
         .iter()
@@ -353,6 +346,19 @@ fn what_every_command_prints_fits_its_schema() {
         &world.handoff(&root, ["schema", "draft", "--json"]).ok(),
     );
     schemas.assert_printed("schema", &world.handoff(&root, ["schema", "--json"]).ok());
+    schemas.assert_printed(
+        "list",
+        &world
+            .handoff(&root, ["list", "--from", &url, "--json"])
+            .ok(),
+    );
+    schemas.assert_printed("man", &world.handoff(&root, ["man", "save", "--json"]).ok());
+    schemas.assert_printed(
+        "man",
+        &world.handoff(&root, ["man", "--install", "--json"]).ok(),
+    );
+    let completions = world.handoff(&root, ["completions", "bash", "--json"]);
+    schemas.assert_printed("completions", &completions.ok());
     schemas.assert_printed("demo", &world.handoff(&root, ["demo", "--json"]).ok());
 
     let seen: BTreeSet<String> = schemas.ready.keys().cloned().collect();

@@ -10,7 +10,7 @@ use crate::{
     cli,
     context::Context,
     error::CommandError,
-    exit, schemas,
+    examples, exit, schemas,
     ui::{self, Report},
 };
 
@@ -64,11 +64,14 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
         Some("codes") => codes(),
         Some("json") => documents(),
         Some(topic) => match root.find_subcommand_mut(topic) {
-            Some(command) => command
-                .clone()
-                .bin_name(format!("git handoff {topic}"))
-                .render_long_help()
-                .to_string(),
+            Some(command) => {
+                let command = command.clone().bin_name(format!("git handoff {topic}"));
+                let help = command.clone().render_long_help();
+                match examples::of(command.get_name()) {
+                    [] => help.to_string(),
+                    examples => format!("{help}\n{}", examples::text(examples)),
+                }
+            }
             None => {
                 let message = format!("there is no help on `{topic}`");
                 return Err(

@@ -2,6 +2,7 @@
 
 pub(crate) mod accept;
 pub(crate) mod commit;
+pub(crate) mod completions;
 pub(crate) mod r#continue;
 pub(crate) mod demo;
 pub(crate) mod diff;
@@ -12,6 +13,7 @@ pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod list;
 pub(crate) mod log;
+pub(crate) mod man;
 pub(crate) mod prepare;
 pub(crate) mod push;
 pub(crate) mod release;
