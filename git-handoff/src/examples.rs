@@ -24,6 +24,16 @@ pub(crate) fn of(command: &str) -> &'static [Example] {
                 "for zsh, with ~/.zfunc in fpath",
             ),
         ],
+        "continue" => &[
+            (
+                "git handoff continue parser",
+                "what there is to go on with, and how it stands here",
+            ),
+            (
+                "git handoff continue parser --format markdown",
+                "for the first turn of an agent",
+            ),
+        ],
         "demo" => &[(
             "git handoff demo --keep",
             "play it, and look around afterwards",

@@ -9,6 +9,7 @@ mod commands;
 mod content;
 mod context;
 mod delivery;
+mod doctor;
 mod draft_file;
 mod error;
 mod examples;

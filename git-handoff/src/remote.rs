@@ -170,16 +170,7 @@ impl Remote {
         let base = repository.worktree().unwrap_or(repository.common_dir());
         let clean = absolute(wanted.inner().into(), base).to_string();
         let full = format!("handoff::{clean}");
-        let settings = [
-            ("url", full.clone()),
-            (
-                "fetch",
-                format!("+refs/handoff/*:refs/handoff-remote/{name}/*"),
-            ),
-            ("push", "refs/handoff/*:refs/handoff/*".to_owned()),
-            ("tagOpt", "--no-tags".to_owned()),
-            ("skipFetchAll", "true".to_owned()),
-        ];
+        let settings = settings(name, &full);
         let mut changed = false;
         for (field, value) in &settings {
             let key = key(field);
@@ -369,6 +360,20 @@ fn deepen(repository: &Repository, scopes: &[ScopeName]) -> Result<bool, Command
         Err(GitError::Failed { .. }) => Ok(false),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Returns what is configured for a remote, by the last part of its key.
+pub(crate) fn settings(name: &str, url: &str) -> [(&'static str, String); 5] {
+    [
+        ("url", url.to_owned()),
+        (
+            "fetch",
+            format!("+refs/handoff/*:refs/handoff-remote/{name}/*"),
+        ),
+        ("push", "refs/handoff/*:refs/handoff/*".to_owned()),
+        ("tagOpt", "--no-tags".to_owned()),
+        ("skipFetchAll", "true".to_owned()),
+    ]
 }
 
 /// Tells whether a handoff remote can have a name.

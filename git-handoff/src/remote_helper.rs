@@ -31,6 +31,13 @@ pub fn main() -> ExitCode {
     crate::signals::outlive_file_size_limit();
     let ui = Ui::new(false, false);
     let arguments: Vec<OsString> = env::args_os().skip(1).collect();
+    if arguments == ["--version"] {
+        let version = concat!("git-remote-handoff ", env!("CARGO_PKG_VERSION"), "\n");
+        return match ui.raw(version.as_bytes()) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(_) => ExitCode::FAILURE,
+        };
+    }
     let [remote, url] = arguments.as_slice() else {
         let usage = "usage: git-remote-handoff <remote> <url>";
         ui.error(

@@ -9,7 +9,7 @@ use store::{
 
 use crate::{
     commands::{
-        accept, commit, completions, r#continue as continue_command, demo, diff,
+        accept, commit, completions, r#continue as continue_command, demo, diff, doctor,
         draft as draft_command, export, help, import, list, log, man, prepare, push, release,
         restore, run, save, scan, schema as schema_command, show, snapshot, sync, uncommit, verify,
     },
@@ -17,11 +17,17 @@ use crate::{
     ui::{self, ErrorDocument, Report},
 };
 
+/// Makes the schema of a document.
+type Make = fn() -> Schema;
+
+/// A document of a command: its name, its schema, and how it is printed.
+type OfCommand = (&'static str, Make, Printed);
+
 /// A document with a schema.
 pub(crate) struct Described {
     /// What it is called on the command line: `manifest`, or `json/save`.
     pub(crate) name: String,
-    make: fn() -> Schema,
+    make: Make,
     /// How it is printed, where it is one of a command's.
     printed: Option<Printed>,
 }
@@ -37,7 +43,7 @@ enum Printed {
 
 /// Returns all documents that have a schema: those of the contract, then those of the commands.
 pub(crate) fn all() -> Vec<Described> {
-    let contract: [(&str, fn() -> Schema); 5] = [
+    let contract: [(&str, Make); 5] = [
         ("draft", draft_schema),
         ("manifest", contract::<Manifest>),
         ("accept", contract::<Accept>),
@@ -54,13 +60,14 @@ pub(crate) fn all() -> Vec<Described> {
 
 fn of_commands() -> impl Iterator<Item = Described> {
     use Printed::{Alone, Row};
-    let documents: [(&str, fn() -> Schema, Printed); 28] = [
+    let documents: [OfCommand; 29] = [
         one::<accept::Accepted>(),
         one::<commit::Outcome>(),
         one::<completions::Completions>(),
         one::<continue_command::Continued<'_>>(),
         one::<demo::Played>(),
         one::<diff::report::Compared>(),
+        one::<doctor::Looked>(),
         one::<draft_command::Drafted>(),
         (ErrorDocument::NAME, schema::of::<ErrorDocument<'_>>, Alone),
         one::<export::Exported>(),
@@ -93,11 +100,11 @@ fn of_commands() -> impl Iterator<Item = Described> {
         })
 }
 
-fn one<R: Report + 'static>() -> (&'static str, fn() -> Schema, Printed) {
+fn one<R: Report + 'static>() -> OfCommand {
     (R::NAME, schema::of::<R::Document<'static>>, Printed::Alone)
 }
 
-fn row<R: Report + 'static>() -> (&'static str, fn() -> Schema, Printed) {
+fn row<R: Report + 'static>() -> OfCommand {
     (R::NAME, schema::of::<R::Document<'static>>, Printed::Row)
 }
 

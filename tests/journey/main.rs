@@ -13,6 +13,8 @@ mod credentials;
 #[cfg(test)]
 mod crowds;
 #[cfg(test)]
+mod doctor;
+#[cfg(test)]
 mod elsewhere;
 #[cfg(test)]
 mod failing;

@@ -278,6 +278,8 @@ fn what_every_command_prints_fits_its_schema() {
     );
     schemas.assert_printed("restore", &restored.ok());
     let there = root.join("there");
+    let continued = developer(&world, &there, ["continue", "work", "--json"]);
+    schemas.assert_printed("continue", &continued.ok());
     let blocked = developer(&world, &there, ["accept", "work", "--json"]).code(5);
     schemas.assert_printed("error", &blocked);
     let mut accept = vec!["accept", "work", "--acknowledge", "access:parser.py"];
@@ -329,6 +331,9 @@ fn what_every_command_prints_fits_its_schema() {
         "uncommit",
         &agent(&world, &other, ["uncommit", "mine", "--json"]).ok(),
     );
+    agent(&world, &other, ["save", "kept"]).ok();
+    world.write(&other, "README.md", "to be set aside\n");
+    agent(&world, &other, ["restore", "kept", "--in-place"]).ok();
     schemas.assert_printed(
         "list",
         &agent(&world, &other, ["list", "--safety", "--json"]).ok(),
@@ -346,6 +351,7 @@ fn what_every_command_prints_fits_its_schema() {
         &world.handoff(&root, ["schema", "draft", "--json"]).ok(),
     );
     schemas.assert_printed("schema", &world.handoff(&root, ["schema", "--json"]).ok());
+    schemas.assert_printed("doctor", &agent(&world, &dir, ["doctor", "--json"]).ok());
     schemas.assert_printed(
         "list",
         &world

@@ -6,6 +6,7 @@ pub(crate) mod completions;
 pub(crate) mod r#continue;
 pub(crate) mod demo;
 pub(crate) mod diff;
+pub(crate) mod doctor;
 pub(crate) mod draft;
 pub(crate) mod export;
 pub(crate) mod help;

@@ -99,7 +99,12 @@ pub fn look(
     Ok(checks)
 }
 
-fn git_version(git: &Git) -> Result<String, String> {
+/// Returns what Git says of its version.
+///
+/// # Errors
+///
+/// What is wrong, in words, where there is no Git or where it is too old.
+pub fn git_version(git: &Git) -> Result<String, String> {
     let said = git.line(["version"]).map_err(|error| error.to_string())?;
     let numbers = said.trim_start_matches("git version ").split('.');
     let mut numbers = numbers.map_while(|part| part.parse::<u32>().ok());

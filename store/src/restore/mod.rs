@@ -33,7 +33,7 @@ use gix::{ObjectId, refs::FullName};
 
 pub use error::{Cause, RestoreError};
 pub use linked_worktree::add_worktree;
-pub use new_directory::{copy_objects, init, is_begun};
+pub use new_directory::{copy_objects, init, is_begun, is_interrupted};
 pub use remotes::copy_remotes;
 pub use staging::Staging;
 pub use state::Restorable;

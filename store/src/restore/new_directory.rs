@@ -25,9 +25,14 @@ pub fn init(dir: &Path, hash: gix::hash::Kind) -> Result<Repository, RestoreErro
     Ok(Repository::at_worktree(dir, &dir.join(".git"))?)
 }
 
+/// Tells whether a restore into the worktree of a git directory was begun and not ended; changes nothing.
+pub fn is_interrupted(git_dir: &Path) -> bool {
+    matches!(Marker::of(git_dir).read(), Ok(Some(_)))
+}
+
 /// Tells whether a restore into a directory was begun and not ended; what making its repository left there is removed.
 pub fn is_begun(dir: &Path) -> bool {
-    let is_begun = matches!(Marker::of(&dir.join(".git")).read(), Ok(Some(_)));
+    let is_begun = is_interrupted(&dir.join(".git"));
     if is_begun {
         staging::remove_rest(dir);
     }
