@@ -252,12 +252,13 @@ impl Comparison<'_> {
         ];
         let said = self.says(dir, &status).unwrap();
         let carried = |line: &&str| !self.is_omitted(line.rsplit(' ').next().unwrap());
-        let flagged = entries(&self.saved["worktree"])
-            .find(|(name, _)| *name == "flags")
-            .and_then(|(_, flags)| flags.as_array())
-            .is_some_and(|flags| !flags.is_empty());
         // A hidden edit shows where its flag is not set.
-        let hidden = |line: &&str| !(flagged && line.starts_with("1 .M"));
+        let flags = self.saved["worktree"]["flags"].as_array().unwrap();
+        let is_flagged = |path: &str| flags.iter().any(|entry| entry["path"] == path);
+        let hidden = |line: &&str| {
+            let path = line.splitn(9, ' ').last().unwrap();
+            !(line.starts_with("1 .M") && is_flagged(path))
+        };
         said.lines()
             .filter(carried)
             .filter(hidden)
