@@ -194,15 +194,24 @@ fn value_from(text: &[u8], mut at: usize) -> Option<(Range<usize>, bool)> {
         let close = closing(&text[start..end.max(start)], open)?;
         return Some((start..start + close, true));
     }
-    let length = text[at..end]
-        .iter()
-        .take_while(|b| !b.is_ascii_whitespace() && !b"\"'`<>;,)}".contains(b))
-        .count();
-    let mut value = at..at + length;
-    if let Some(stop) = memchr::memmem::find(&text[value.clone()], b"\\n") {
-        value.end = at + stop;
+    let mut value = at..at;
+    while value.end < end && !ends_value(&text[value.end..end]) {
+        value.end += 1;
     }
     (!value.is_empty()).then_some((value, false))
+}
+
+/// Tells whether a value without quotes ends before a text: at a blank, a sign, a `\n`, the next parameter of a query.
+fn ends_value(text: &[u8]) -> bool {
+    match text[0] {
+        b'"' | b'\'' | b'`' | b'<' | b'>' | b';' | b',' | b')' | b'}' => true,
+        b'\\' => text.get(1) == Some(&b'n'),
+        b'&' => {
+            let name = text[1..].iter().take_while(|b| is_name(**b)).count();
+            name > 0 && text.get(name + 1) == Some(&b'=')
+        }
+        byte => byte.is_ascii_whitespace(),
+    }
 }
 
 fn closing(text: &[u8], open: &[u8]) -> Option<usize> {
@@ -255,6 +264,7 @@ mod tests {
             "key=abc\\nother=1",
             "&quot;key&quot;: &quot;abc&quot;",
             "key = b\"abc\"",
+            "user=ann&key=abc&page=2",
         ] {
             assert_eq!(value(text), Some("abc"), "{text}");
         }

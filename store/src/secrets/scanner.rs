@@ -388,9 +388,12 @@ impl Scan<'_> {
 
 /// Tells whether the mark stands on a line of a finding.
 fn has_mark(text: &[u8], span: &Range<usize>) -> bool {
-    let start = memchr::memrchr(b'\n', &text[..span.start]).map_or(0, |end| end + 1);
-    let end = memchr::memchr(b'\n', &text[span.end..]).map_or(text.len(), |end| span.end + end);
-    memchr::memmem::find(&text[start..end], MARK).is_some()
+    let near = span.start.saturating_sub(OVERLAP)..(span.end + OVERLAP).min(text.len());
+    let start = memchr::memrchr(b'\n', &text[near.start..span.start]);
+    let end = memchr::memchr(b'\n', &text[span.end..near.end]);
+    let line = start.map_or(near.start, |at| near.start + at + 1)
+        ..end.map_or(near.end, |at| span.end + at);
+    memchr::memmem::find(&text[line], MARK).is_some()
 }
 
 /// On which lines of the object the bytes of a text lie.

@@ -182,6 +182,11 @@ fn hostile_texts_cost_no_more_than_their_length() {
         "{\"k\":",
         "cookie=",
         "AKIA",
+        "a=b&password=",
+        "jdbc:x:",
+        "server=;pwd=",
+        "--password ",
+        "{\"pwd\":\"",
     ] {
         let time = |bytes: usize| {
             let text = piece.repeat(bytes / piece.len());

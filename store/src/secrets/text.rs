@@ -24,6 +24,11 @@ const MAX_HITS: usize = 1_000;
 const MIN_WORK: usize = 3 << 20;
 /// What a byte of a window costs.
 const WINDOW_WORK: usize = 8;
+/// What it costs that a rule judges a value, and how many bytes of it cost one more.
+const JUDGED_WORK: usize = 4;
+const VALUE_WORK: usize = 8;
+/// Bytes before a value in which the quotes of its line are counted.
+const MAX_LINE: usize = 4 << 10;
 /// What the search for a key's end costs.
 const KEY_WORK: usize = 2 << 10;
 
@@ -219,6 +224,8 @@ impl TextScan<'_> {
         if self.assigned.insert(at, found.value.start) == Some(found.value.start) {
             return;
         }
+        let work = JUDGED_WORK + found.value.len() / VALUE_WORK;
+        self.work = self.work.saturating_sub(work);
         let name = &self.text[found.name.clone()];
         let wanted = match &rule.name {
             Some(lazy) => lazy.get().is_some_and(|regex| regex.is_match(name)),
@@ -401,8 +408,9 @@ fn is_code(value: &[u8], source: &Source<'_>) -> bool {
 /// Tells whether a quote stands before or behind a value, or before its line's first word.
 fn is_quoted(text: &[u8], value: &Range<usize>) -> bool {
     let quote = |b: &u8| matches!(b, b'"' | b'\'' | b'`');
-    let start = memchr::memrchr(b'\n', &text[..value.start]).map_or(0, |end| end + 1);
-    let line = &text[start..value.start];
+    let before = &text[value.start.saturating_sub(MAX_LINE)..value.start];
+    let start = memchr::memrchr(b'\n', before).map_or(0, |end| end + 1);
+    let line = &before[start..];
     line.iter().filter(|b| quote(b)).count() % 2 == 1 || line.trim_ascii_start().starts_with(b"//")
 }
 
