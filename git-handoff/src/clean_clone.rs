@@ -1,6 +1,9 @@
 //! Restores a checkpoint into a temporary directory by two routes, and compares: by its objects, and by artifacts.
 
-use std::path::Path;
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
 
 use store::{
     artifacts,
@@ -22,14 +25,22 @@ pub(crate) type Outcome = (String, Option<Violation>);
 /// What the names of these checks begin with.
 const ROUTES: &str = "clean-clone.";
 
+/// What came of both routes.
+pub(crate) struct Checked {
+    pub(crate) outcomes: Vec<Outcome>,
+    /// How long it took to restore the objects; none where that failed.
+    pub(crate) restored_in: Option<Duration>,
+}
+
 /// Makes both routes and compares what they lead to.
 pub(crate) fn check(
     context: &Context,
     repository: &Repository,
     record: &VerifiedRecord,
-) -> Result<Vec<Outcome>, CommandError> {
+) -> Result<Checked, CommandError> {
     let scratch = Temporary::directory()?;
     let mut outcomes = Vec::new();
+    let started = Instant::now();
     let by_objects = match by_objects(context, repository, record, &scratch.path().join("clone")) {
         Ok(tree) => Some(tree),
         Err(error) if is_no_room(&error) => return Err(no_room(error)),
@@ -41,6 +52,7 @@ pub(crate) fn check(
             None
         }
     };
+    let restored_in = by_objects.map(|_| started.elapsed());
     if by_objects.is_some() {
         outcomes.push((name("objects"), None));
     }
@@ -57,7 +69,10 @@ pub(crate) fn check(
         }
         let violation = Violation::new(error.code, record.id.to_string(), error.message);
         outcomes.push((name("artifacts"), Some(violation)));
-        return Ok(outcomes);
+        return Ok(Checked {
+            outcomes,
+            restored_in,
+        });
     }
     let checked = artifacts::check(&dir, &export::subfolder(&scratch, "check")?)?;
     outcomes.extend(
@@ -73,7 +88,10 @@ pub(crate) fn check(
         });
         outcomes.push((name("same"), violation));
     }
-    Ok(outcomes)
+    Ok(Checked {
+        outcomes,
+        restored_in,
+    })
 }
 
 /// Tells whether it is the disk that a route could not be made on, and nothing of the checkpoint.

@@ -14,6 +14,7 @@ mod draft_file;
 mod error;
 mod examples;
 mod exit;
+mod gate;
 mod history;
 mod hooks_cli;
 mod manual;

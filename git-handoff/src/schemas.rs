@@ -10,7 +10,7 @@ use store::{
 use crate::{
     commands::{
         accept, commit, completions, r#continue as continue_command, demo, diff, doctor,
-        draft as draft_command, export, help, import, list, log, man, prepare, push, release,
+        draft as draft_command, export, gate, help, import, list, log, man, prepare, push, release,
         restore, run, save, scan, schema as schema_command, show, snapshot, sync, uncommit, verify,
     },
     remote::Setup,
@@ -60,7 +60,7 @@ pub(crate) fn all() -> Vec<Described> {
 
 fn of_commands() -> impl Iterator<Item = Described> {
     use Printed::{Alone, Row};
-    let documents: [OfCommand; 29] = [
+    let documents: [OfCommand; 30] = [
         one::<accept::Accepted>(),
         one::<commit::Outcome>(),
         one::<completions::Completions>(),
@@ -71,6 +71,7 @@ fn of_commands() -> impl Iterator<Item = Described> {
         one::<draft_command::Drafted>(),
         (ErrorDocument::NAME, schema::of::<ErrorDocument<'_>>, Alone),
         one::<export::Exported>(),
+        one::<gate::Measured>(),
         one::<help::Help<'_>>(),
         one::<import::Imported>(),
         one::<Setup>(),

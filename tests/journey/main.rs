@@ -23,6 +23,8 @@ mod faults;
 #[cfg(test)]
 mod files;
 #[cfg(test)]
+mod gating;
+#[cfg(test)]
 mod guarded;
 #[cfg(test)]
 mod hand_over;

@@ -351,6 +351,8 @@ fn what_every_command_prints_fits_its_schema() {
         &world.handoff(&root, ["schema", "draft", "--json"]).ok(),
     );
     schemas.assert_printed("schema", &world.handoff(&root, ["schema", "--json"]).ok());
+    let gate = agent(&world, &other, ["gate", "kept", "--json"]).ok();
+    schemas.assert_printed("gate", &gate);
     schemas.assert_printed("doctor", &agent(&world, &dir, ["doctor", "--json"]).ok());
     schemas.assert_printed(
         "list",

@@ -9,6 +9,7 @@ pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod draft;
 pub(crate) mod export;
+pub(crate) mod gate;
 pub(crate) mod help;
 pub(crate) mod import;
 pub(crate) mod init;

@@ -271,7 +271,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
         )?);
     }
     if let (Some(record), true) = (&verification.record, args.clean_clone) {
-        let outcomes = clean_clone::check(context, repository, record)?;
+        let outcomes = clean_clone::check(context, repository, record)?.outcomes;
         checks.extend(outcomes.into_iter().map(Check::from));
     }
     if let (Some(record), true) = (&verification.record, args.run) {
