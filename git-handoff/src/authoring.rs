@@ -65,6 +65,7 @@ pub(crate) struct Author<'a> {
 
 /// What is handed over, not yet judged.
 pub(crate) struct Handoff {
+    scope: ScopeName,
     pub(crate) snapshot: Snapshot,
     pub(crate) lineage: Lineage,
     /// The scope as it stood.
@@ -109,7 +110,9 @@ impl Author<'_> {
         if draft.objective.is_none() {
             draft.objective = Some(self.fallback.clone());
         }
-        fill_in_receipts(&mut draft, prepared.as_ref(), &kept);
+        let old = before.map(|before| &before.manifest.value.content);
+        let known = prepared.as_ref().map(|prepared| prepared.whole());
+        fill_in_receipts(&mut draft, &kept, known.into_iter().chain(old));
         let told = tell_failures(&draft, &kept);
         let attached = self.attachments()?;
         let mut used = referred_to(&draft);
@@ -138,6 +141,7 @@ impl Author<'_> {
         .content();
         let named = |kept: &&KeptReceipt| (kept.receipt.id.to_string(), kept.bytes.clone());
         Ok(Handoff {
+            scope: self.scope.clone(),
             content,
             receipts: used.iter().map(named).collect(),
             attachments: attached
@@ -443,6 +447,10 @@ fn refuse(handoff: &mut Handoff, problems: Vec<(String, Rejection)>) -> Result<(
         (several, None) => format!("there are {} things in the way", several.len()),
     };
     let mut error = CommandError::new(code, message);
+    if name.is_some() {
+        let scope = handoff.scope.as_str();
+        error = error.next(&["git", "handoff", "prepare", scope]);
+    }
     error.subject = name;
     error.hints = hints;
     error.errors = errors

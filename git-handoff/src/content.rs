@@ -172,6 +172,26 @@ pub(crate) fn recaptured(content: &Content, snapshot: &Snapshot) -> Content {
     }
 }
 
+/// Takes from a content what no restore brings back, where a capture of the restored state finds nothing more: the branch,
+/// conversions, index flags that would hide an edit, and what was left out or in the way at the place it comes from.
+pub(crate) fn as_restored(mut new: Content, old: &Content) -> Content {
+    fn is_part<T: PartialEq>(new: &[T], old: &[T]) -> bool {
+        new.iter().all(|entry| old.contains(entry))
+    }
+    if is_part(new.omissions.inline(), old.omissions.inline()) {
+        new.omissions = old.omissions.clone();
+    }
+    if is_part(new.blockers.inline(), old.blockers.inline()) {
+        new.blockers = old.blockers.clone();
+    }
+    if is_part(new.worktree.flags.inline(), old.worktree.flags.inline()) {
+        new.worktree.flags = old.worktree.flags.clone();
+    }
+    new.repository.branch = old.repository.branch.clone();
+    new.worktree.conversions = old.worktree.conversions.clone();
+    new
+}
+
 /// Puts together the facts that change by themselves.
 pub(crate) fn observed(snapshot: &Snapshot, lineage: &Lineage) -> Observed {
     Observed {

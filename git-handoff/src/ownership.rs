@@ -34,7 +34,12 @@ impl OwnershipArgs {
         if self.local {
             return Ok(None);
         }
-        Remote::find_or_set_up(context, repository, self.remote.as_deref()).map(Some)
+        let remote = Remote::find_or_set_up(context, repository, self.remote.as_deref());
+        let without = |error: CommandError| match error.code {
+            ErrorCode::Usage => error.hint("with --local it is written here alone"),
+            _ => error,
+        };
+        remote.map(Some).map_err(without)
     }
 
     /// Returns the scope that is meant.

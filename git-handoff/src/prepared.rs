@@ -79,10 +79,19 @@ pub(crate) fn write(
     Ok((judged, true, warnings))
 }
 
-fn point(repository: &Repository, scope: &ScopeName, id: ObjectId) -> Result<(), CommandError> {
+/// Makes a commit the prepared handoff of a scope.
+pub(crate) fn point(
+    repository: &Repository,
+    scope: &ScopeName,
+    id: ObjectId,
+) -> Result<(), CommandError> {
     let name = prepared::name(repository, scope)?;
     for attempt in 1.. {
-        let change = RefChange::from_seen(repository.find_ref(&name)?, id);
+        let seen = repository.find_ref(&name)?;
+        if seen == Some(id) {
+            return Ok(());
+        }
+        let change = RefChange::from_seen(seen, id);
         let name = name.clone();
         match repository.update_refs(&[RefUpdate { name, change }]) {
             Err(RefError::Moved { .. }) if attempt < ATTEMPTS => {}

@@ -6,7 +6,7 @@ use gix::bstr::ByteSlice;
 use store::{
     error_code::ErrorCode,
     git::{self, GitError},
-    remote_url::absolute,
+    remote_url::{absolute, without_credentials},
     repository::Repository,
     scope::ScopeName,
 };
@@ -89,6 +89,20 @@ impl Remote {
             (Some(only), None) => Some(only),
             _ => None,
         }
+    }
+
+    /// Tells whether there is a handoff remote, or could be: a command that sends something would find one.
+    pub(crate) fn is_in_reach(repository: &Repository) -> bool {
+        let keys = ["handoff.remote", "remote.origin.url"];
+        Self::find(repository, None).is_some()
+            || keys.iter().any(|key| repository.config(key).is_some())
+    }
+
+    /// Returns where it is, as one who has nothing else must name it.
+    pub(crate) fn url_for_others(&self, repository: &Repository) -> Option<String> {
+        let url = repository.config(&format!("remote.{}.url", self.name))?;
+        let inner = url.strip_prefix("handoff::").unwrap_or(&url);
+        Some(without_credentials(inner.into()).to_string())
     }
 
     /// Returns the handoff remote, and sets it up from `origin` where there is none.

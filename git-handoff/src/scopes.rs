@@ -300,6 +300,7 @@ impl<'a> Scopes<'a> {
                 .scopes
                 .insert(branch_key(head), record.scope().clone());
             state.read.insert(record.scope().clone(), read);
+            state.prepared = None;
         });
     }
 

@@ -35,6 +35,8 @@ pub(crate) struct State {
     pub(crate) ran: Vec<Digest>,
     /// Commands of contracts that passed here, newest last.
     pub(crate) passed: Vec<Passed>,
+    /// The scope whose prepared handoff was restored here, until something else is restored or saved.
+    pub(crate) prepared: Option<ScopeName>,
 }
 
 /// A command of a contract that passed here.

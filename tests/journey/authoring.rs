@@ -243,6 +243,7 @@ fn a_line_edited_after_the_receipt_is_named_with_the_claim_and_a_rerun_mends_it(
     insta::assert_snapshot!(world.normal(&refused.stderr()), @"
     error: the draft standard input: line 9: claims[0].receipt: receipt `R1` covers tree [id1], not the worktree tree [id2]; changed since: parser.py [UNEVIDENCED_CLAIM]
     hint: `git handoff prepare --rerun` runs again what ran here; anything else runs again with `git handoff run --id <receipt> -- <command>`
+      git handoff prepare work
     ");
     let mended = prepare(&world, &dir, DRAFT, &["--rerun", "--json"]).ok();
     assert!(

@@ -35,6 +35,8 @@ mod listing;
 #[cfg(test)]
 mod manuals;
 #[cfg(test)]
+mod next_steps;
+#[cfg(test)]
 mod other_clients;
 #[cfg(test)]
 mod parking;

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use hooks::rejection::Rejection;
 use store::{
-    contract::{Citation, ClaimState, Conclusion, EvidenceKind, Receipt, Statement, codec},
+    contract::{
+        Citation, Claim, ClaimState, Conclusion, Content, EvidenceKind, Receipt, Statement, codec,
+    },
     draft::Draft,
     entry_id::EntryId,
     evidence::{self, Kept, KeptReceipt},
@@ -66,21 +68,21 @@ impl Evidence {
     }
 }
 
-/// Names the receipts that were made for claims, where the draft names none; else those that what is prepared names.
-pub(super) fn fill_in_receipts(
+/// Names the receipts that were made for claims, where the draft names none; else those that `known` contents name, the
+/// first that does.
+pub(super) fn fill_in_receipts<'a>(
     draft: &mut Draft,
-    prepared: Option<&VerifiedPrepared>,
     kept: &Kept,
+    known: impl Iterator<Item = &'a Content>,
 ) {
+    let known: Vec<&Claim> = known.flat_map(|content| &content.claims).collect();
     for claim in &mut draft.claims {
         let is_open = claim.state == ClaimState::Open;
         if claim.receipt.is_none() && !is_open {
-            let mut known = prepared
-                .iter()
-                .flat_map(|prepared| &prepared.whole().claims);
-            let known = known.find(|known| known.id == claim.id && known.state == claim.state);
-            let known = known.and_then(|known| known.receipt.as_ref());
-            claim.receipt = kept.claims.get(&claim.id).or(known).cloned();
+            let same = |known: &&&Claim| known.id == claim.id && known.state == claim.state;
+            let before = known.iter().find(same);
+            let before = before.and_then(|known| known.receipt.as_ref());
+            claim.receipt = kept.claims.get(&claim.id).or(before).cloned();
         }
     }
 }

@@ -16,6 +16,7 @@ use store::{
 };
 
 use super::save;
+use super::save::to_a_file;
 use crate::{
     actor::Actor,
     authoring::{self, Author},
@@ -24,7 +25,9 @@ use crate::{
     context::Context,
     error::{CommandError, Detail},
     exit, prepared,
+    remote::Remote,
     scopes::Scopes,
+    state::State,
     ui::Report,
     writer::warn_if_unsigned,
 };
@@ -45,6 +48,7 @@ pub(crate) struct Args {
 
 pub(crate) struct Outcome {
     saved: Saved,
+    is_remote_in_reach: bool,
 }
 
 impl Report for Outcome {
@@ -83,7 +87,10 @@ impl Report for Outcome {
 
     fn next_commands(&self) -> Vec<Vec<String>> {
         let scope = self.saved.record.scope().as_str();
-        vec![["git", "handoff", "push", scope].map(String::from).into()]
+        match self.is_remote_in_reach {
+            true => vec![["git", "handoff", "push", scope].map(String::from).into()],
+            false => vec![to_a_file(scope)],
+        }
     }
 }
 
@@ -135,7 +142,10 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
     At::of(&prepared).settle(&repository, &scope);
     save::tell(context, &saved.warnings);
     scopes.remember(&head, &saved.record);
-    context.ui.report(&Outcome { saved })?;
+    context.ui.report(&Outcome {
+        saved,
+        is_remote_in_reach: Remote::is_in_reach(&repository),
+    })?;
     Ok(exit::SUCCESS)
 }
 
@@ -146,7 +156,11 @@ fn refuse_changed(
     snapshot: &Snapshot,
 ) -> Result<(), CommandError> {
     let old = prepared.whole();
-    let new = content::recaptured(old, snapshot);
+    let mut new = content::recaptured(old, snapshot);
+    let scope = &prepared.document.value.scope;
+    if State::load(repository).prepared.as_ref() == Some(scope) {
+        new = content::as_restored(new, old);
+    }
     if *old == new {
         return Ok(());
     }
@@ -155,7 +169,6 @@ fn refuse_changed(
         [] => moved(old, &new),
         paths => authoring::names(paths),
     };
-    let scope = &prepared.document.value.scope;
     let mut error = CommandError::new(
         ErrorCode::WorktreeChanged,
         format!(

@@ -19,6 +19,7 @@ use crate::{
     scopes::{ScopeArg, Scopes, Wanted, ambiguous},
     source::{self, Opened, Source},
     standing::{BaseNow, HandedOver, HeadNow, Here, Standing, help_on_evidence},
+    state::State,
 };
 
 /// Tell whoever goes on what is handed over, and how each statement stands here
@@ -88,6 +89,16 @@ fn open(context: &Context, source: Option<&Source>) -> Result<Opened, CommandErr
         return Ok(opened);
     }
     let scopes = Scopes::new(context, &opened.repository);
+    let restored = State::load(&opened.repository).prepared;
+    if let Some(scope) = restored
+        && prepared::id_if_any(&opened.repository, &scope)?.is_some()
+    {
+        opened.scope = Some(ScopeArg {
+            scope,
+            generation: Some(Wanted::Prepared),
+        });
+        return Ok(opened);
+    }
     let scope = match scopes.in_use() {
         Ok(scope) => scope,
         Err(error) if error.code == ErrorCode::NotFound => {

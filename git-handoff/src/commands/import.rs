@@ -175,7 +175,7 @@ impl Report for Imported {
         };
         let scope = only.scope.as_str();
         let of = |command: &str| ["git", "handoff", command, scope].map(String::from).into();
-        vec![of("show"), of("restore")]
+        vec![of("continue"), of("restore")]
     }
 }
 

@@ -43,10 +43,31 @@ pub(crate) struct Args {
 pub(crate) struct Outcome {
     dry_run: bool,
     remote: String,
+    /// Where that is, as one who has nothing else must name it.
+    url: Option<String>,
     scopes: BTreeMap<ScopeName, Pushed>,
 }
 
 impl Outcome {
+    /// Returns the command by which somebody else takes over the one scope that was sent.
+    fn to_take_over(&self) -> Option<Vec<String>> {
+        let mut sent = self.scopes.iter().filter(|(_, pushed)| {
+            !self.dry_run && matches!(pushed, Pushed::Sent | Pushed::UpToDate)
+        });
+        let (Some((scope, _)), None) = (sent.next(), sent.next()) else {
+            return None;
+        };
+        let words = [
+            "git",
+            "handoff",
+            "restore",
+            scope.as_str(),
+            "--from",
+            self.url.as_ref()?,
+        ];
+        Some(words.map(String::from).into())
+    }
+
     fn status(&self, pushed: &Pushed) -> (&'static str, Option<ErrorCode>, Option<String>) {
         match pushed {
             Pushed::Sent if self.dry_run => ("would be sent", None, None),
@@ -122,7 +143,7 @@ impl Report for Outcome {
         };
         match self.scopes.values().any(overtaken) {
             true => vec![["git", "handoff", "sync"].map(String::from).into()],
-            false => Vec::new(),
+            false => self.to_take_over().into_iter().collect(),
         }
     }
 }
@@ -139,6 +160,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
     let mut outcome = Outcome {
         dry_run: args.dry_run,
         remote: remote.name.clone(),
+        url: remote.url_for_others(&repository),
         scopes: BTreeMap::new(),
     };
     let mut good = Vec::new();

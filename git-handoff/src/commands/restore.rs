@@ -178,6 +178,11 @@ fn from_prepared(
         remember_submodules(context, &made.repository, &restored);
         (dir, restored, None)
     };
+    let there = context.repository_at(&dir)?;
+    prepared::point(&there, scope, prepared.id)?;
+    State::update(context, &there, |state| {
+        state.prepared = Some(scope.clone());
+    });
     let tip = view.map(|view| view.tip.generation());
     let generation = tip.and_then(Generation::next).unwrap_or(Generation::FIRST);
     Ok(Outcome {

@@ -143,7 +143,8 @@ impl Report for Ran<'_> {
     }
 
     fn next_commands(&self) -> Vec<Vec<String>> {
-        vec![["git", "handoff", "prepare"].map(String::from).into()]
+        let of = |command: &str| ["git", "handoff", command].map(String::from).into();
+        vec![of("draft"), of("prepare")]
     }
 }
 

@@ -11,7 +11,6 @@ use store::{
     generation::Generation,
     oid::Oid,
     ref_store::Head,
-    remote_url::without_credentials,
     scope::ScopeName,
     verify::VerifiedRecord,
 };
@@ -71,6 +70,15 @@ pub(crate) struct Outcome {
     saved: Saved,
     pushed: Sent,
     warnings: Vec<Warning>,
+    is_remote_in_reach: bool,
+}
+
+/// Returns the command that leads on where there is no remote.
+pub(crate) fn to_a_file(scope: &str) -> Vec<String> {
+    let file = format!("{scope}.bundle");
+    ["git", "handoff", "export", scope, "-o", &file]
+        .map(String::from)
+        .into()
 }
 
 /// Whether the remote has the checkpoint.
@@ -210,6 +218,7 @@ impl Report for Outcome {
     fn next_commands(&self) -> Vec<Vec<String>> {
         let scope = self.record().scope().as_str();
         let mut words = match self.pushed {
+            Sent::NotAsked if !self.is_remote_in_reach => return vec![to_a_file(scope)],
             Sent::NotAsked | Sent::Unknown(_) => vec!["git", "handoff", "push", scope],
             Sent::To { .. } => vec!["git", "handoff", "restore", scope],
         };
@@ -260,6 +269,7 @@ pub(crate) fn run(args: Args, context: &Context) -> Result<u8, CommandError> {
         saved,
         pushed,
         warnings,
+        is_remote_in_reach: Remote::is_in_reach(&repository),
     };
     context.ui.report(&outcome)?;
     Ok(match &outcome.pushed {
@@ -302,16 +312,9 @@ fn seen(scopes: &Scopes<'_>, saved: &Saved) -> Result<Sent, CommandError> {
 }
 
 fn sent_to(scopes: &Scopes<'_>, remote: &Remote) -> Sent {
-    let url = scopes
-        .repository
-        .config(&format!("remote.{}.url", remote.name));
-    let inner = url.map(|url| {
-        let inner = url.strip_prefix("handoff::").unwrap_or(&url);
-        without_credentials(inner.into()).to_string()
-    });
     Sent::To {
         remote: remote.name.clone(),
-        url: inner,
+        url: remote.url_for_others(scopes.repository),
     }
 }
 

@@ -141,7 +141,8 @@ pub struct Reading {
 impl Draft {
     /// Returns what a generation left open, for the draft of the next one; `leases` are those that are held.
     ///
-    /// What was only of its moment stays behind: statements, attempts, why files changed, what was lifted.
+    /// What was only of its moment stays behind: statements, attempts, what was lifted, and which receipts show a claim –
+    /// the newest that was made for it does, else the one that showed it then.
     pub fn left_open(content: &Content, leases: Option<&[PathLease]>) -> Self {
         let omissions = content.omissions.inline().iter();
         let blockers = content.blockers.inline().iter();
@@ -152,7 +153,14 @@ impl Draft {
             state: Vec::new(),
             next: content.next.clone(),
             forbidden: Some(content.forbidden.clone()),
-            claims: content.claims.clone(),
+            claims: content
+                .claims
+                .iter()
+                .map(|claim| Claim {
+                    receipt: None,
+                    ..claim.clone()
+                })
+                .collect(),
             decisions: content.decisions.clone(),
             assumptions: content.assumptions.clone(),
             effects: content.effects.clone(),
