@@ -49,6 +49,13 @@ const ADD: &[&str] = &[
     "cp .git/index .git/copied && GIT_INDEX_FILE=.git/copied git add -A && GIT_INDEX_FILE=.git/copied git write-tree",
 ];
 
+/// The second one sees what the first one saw, as that of a `run` does.
+const TWO_SNAPSHOTS: &[&str] = &[
+    "sh",
+    "-c",
+    "git handoff snapshot --json && git handoff snapshot --json",
+];
+
 pub(crate) fn run(quick: bool) -> Group {
     let stage = Stage::new();
     let mut rows = Vec::new();
@@ -89,6 +96,13 @@ pub(crate) fn run(quick: bool) -> Group {
         if quick { 3 } else { 21 },
         few.then(&["git", "handoff", "save", "bench", "-q", "-m", "Measure"]),
         ("`snapshot`", few.then(SNAPSHOT)),
+    ));
+    rows.push(pair(
+        &format!("`run` around `true`, {files} files, 5 edited"),
+        Goal::Over(Duration::from_millis(20)),
+        if quick { 3 } else { 21 },
+        few.then(&["git", "handoff", "run", "-q", "--", "true"]),
+        ("two `snapshot`s", few.then(TWO_SNAPSHOTS)),
     ));
     Group {
         title: "Capture",

@@ -60,6 +60,29 @@ pub(crate) fn history(stage: &Stage, name: &str, commits: usize) -> PathBuf {
     dir
 }
 
+/// Adds `commits` commits to a [`project`], each of which changes one line of another file.
+pub(crate) fn lengthen(stage: &Stage, dir: &Path, files: usize, commits: usize) {
+    import(stage, dir, |out| {
+        for number in 0..commits {
+            let at = START + 1 + number as u64;
+            write!(
+                out,
+                "commit refs/heads/main\ncommitter {WHO} {at} +0000\ndata 5\nMore\n"
+            )?;
+            if number == 0 {
+                writeln!(out, "from refs/heads/main^0")?;
+            }
+            let (file_number, round) = (number % files, 1_000_000 + number);
+            let text = text(file_number, round);
+            let path = file(file_number);
+            write!(out, "M 100644 inline {path}\ndata {}\n{text}\n", text.len())?;
+        }
+        Ok(())
+    });
+    stage.git(dir, ["reset", "-q", "--hard"]);
+    stage.git(dir, ["update-index", "-q", "--really-refresh"]);
+}
+
 /// Path of a file of a [`project`].
 pub(crate) fn file(number: usize) -> String {
     format!(

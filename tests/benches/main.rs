@@ -20,6 +20,7 @@ mod report;
 mod rows;
 mod servers;
 mod stage;
+mod storage;
 mod transfer;
 
 use std::{fs, process::ExitCode};
@@ -29,11 +30,12 @@ use report::Group;
 /// Measures one group, with small numbers where that is all that is wanted.
 type Measure = fn(quick: bool) -> Group;
 
-const GROUPS: [(&str, Measure); 5] = [
+const GROUPS: [(&str, Measure); 6] = [
     ("capture", capture::run),
     ("transfer", transfer::run),
     ("hook", hook::run),
     ("reading", reading::run),
+    ("storage", storage::run),
     ("growth", growth::run),
 ];
 

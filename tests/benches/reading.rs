@@ -14,6 +14,7 @@ pub(crate) fn run(quick: bool) -> Group {
     let rounds = if quick { 3 } else { 11 };
     let files = if quick { 100 } else { 10_000 };
     let writer = generate::project(&stage, "writer", files);
+    generate::lengthen(&stage, &writer, files, if quick { 10 } else { 1_000 });
     let server = stage.path("server.git").display().to_string();
     stage.git(&writer, ["clone", "-q", "--bare", ".", &server]);
     stage.git(&writer, ["remote", "add", "origin", &server]);
@@ -43,6 +44,28 @@ pub(crate) fn run(quick: bool) -> Group {
             Box::new(|_| fresh(&["git", "clone", "-q", &url, "target"])),
         ),
     )];
+    rows.push(pair(
+        &format!("`restore --from --shallow`, {files} files"),
+        Goal::Times(1.1),
+        rounds,
+        Box::new(|_| {
+            fresh(&[
+                "git",
+                "handoff",
+                "restore",
+                "-q",
+                "bench",
+                "target",
+                "--from",
+                &url,
+                "--shallow",
+            ])
+        }),
+        (
+            "`git clone --depth 1`",
+            Box::new(|_| fresh(&["git", "clone", "-q", "--depth", "1", &url, "target"])),
+        ),
+    ));
     let count = if quick { 100 } else { 50_000 };
     let many = generate::project(&stage, "many", 100);
     checkpoints::scopes(&stage, &many, count);

@@ -67,6 +67,9 @@ fn machine() -> String {
 }
 
 fn table(text: &mut String, rows: &[Row]) {
+    if rows.is_empty() {
+        return;
+    }
     let compared = rows.iter().any(|row| row.peer.is_some());
     text.push_str(match compared {
         true => {

@@ -43,7 +43,7 @@ pub(crate) fn run(quick: bool) -> Group {
             next,
             &["git", "push", "-q", &theirs, name],
         ));
-        rows.push(fetch(
+        rows.extend(fetch(
             &stage,
             &writer,
             transport,
@@ -97,7 +97,7 @@ fn fetch(
     urls: [&str; 2],
     next: impl Fn(usize),
     name: &str,
-) -> Row {
+) -> Vec<Row> {
     let reader = |side: &str, url: &str| -> PathBuf {
         let dir = stage.path(&format!("{side}-reader-{transport}"));
         let to = dir.display().to_string();
@@ -106,11 +106,20 @@ fn fetch(
     };
     let ours = reader("our", urls[0]);
     stage.git(&ours, ["handoff", "init", "-q"]);
-    let theirs = reader("their", urls[1]);
-    stage.git(&theirs, ["config", "remote.plain.url", urls[1]]);
-    let refspec = "+refs/handoff/*:refs/handoff-remote/handoff/*";
-    stage.git(&theirs, ["config", "remote.plain.fetch", refspec]);
-    stage.git(&theirs, ["config", "remote.plain.tagOpt", "--no-tags"]);
+    let plain = |side: &str, url: &str| {
+        let dir = reader(side, urls[1]);
+        let refspec = "+refs/handoff/*:refs/handoff-remote/handoff/*";
+        for (key, value) in [
+            ("remote.plain.url", url),
+            ("remote.plain.fetch", refspec),
+            ("remote.plain.tagOpt", "--no-tags"),
+            ("protocol.ext.allow", "always"),
+        ] {
+            stage.git(&dir, ["config", key, value]);
+        }
+        dir
+    };
+    let theirs = plain("their", urls[1]);
     let sent = Cell::new(None);
     let side = |dir: &Path, remote: &str, round: usize| -> Command {
         if sent.replace(Some(round)) != Some(round) {
@@ -121,14 +130,25 @@ fn fetch(
         }
         stage.measured(dir, ["git", "fetch", "-q", remote])
     };
-    pair(
+    let peer = "`git fetch` of the same refs";
+    let mut rows = vec![pair(
         &format!("`git fetch handoff`, {transport}"),
         Goal::Times(1.05),
         rounds,
         Box::new(|round| side(&ours, "handoff", round)),
-        (
-            "`git fetch` of the same refs",
-            Box::new(|round| side(&theirs, "plain", round)),
-        ),
-    )
+        (peer, Box::new(|round| side(&theirs, "plain", round))),
+    )];
+    if transport == "path" {
+        let relayed = plain("relayed", &format!("ext::git-upload-pack {}", urls[1]));
+        // Rounds of its own: what the last row has fetched is old.
+        let later = |round: usize| round + 10_000;
+        rows.push(pair(
+            "`git fetch` through `git-remote-ext`: what any helper costs",
+            Goal::Shown,
+            rounds,
+            Box::new(|round| side(&relayed, "plain", later(round))),
+            (peer, Box::new(|round| side(&theirs, "plain", later(round)))),
+        ));
+    }
+    rows
 }
