@@ -43,7 +43,7 @@ impl Unhidden {
             }
             if tag.eq_ignore_ascii_case(&b'S') {
                 git(&["update-index", "--no-skip-worktree", "--"]);
-                if fs::symlink_metadata(unhidden.copy.join(path)).is_err() {
+                if is_left_out(&unhidden.copy, path.as_ref()) {
                     git(&["checkout-index", "-f", "--"]);
                 }
             }
@@ -72,6 +72,13 @@ impl Unhidden {
             .map(|(path, tag)| told_as(path, *tag))
             .collect()
     }
+}
+
+/// Tells whether nothing is at a path, nor anything in its way.
+fn is_left_out(dir: &Path, path: &Path) -> bool {
+    let folders = path.ancestors().skip(1).map(|folder| dir.join(folder));
+    let mut found = folders.filter_map(|folder| fs::symlink_metadata(folder).ok());
+    found.all(|folder| folder.is_dir()) && fs::symlink_metadata(dir.join(path)).is_err()
 }
 
 fn told_as(path: &OsStr, tag: u8) -> String {
