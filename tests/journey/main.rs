@@ -31,6 +31,8 @@ mod hand_over;
 #[cfg(test)]
 mod interrupting;
 #[cfg(test)]
+mod keeping;
+#[cfg(test)]
 mod listing;
 #[cfg(test)]
 mod manuals;
