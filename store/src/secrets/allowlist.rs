@@ -31,11 +31,15 @@ impl Source<'_> {
     /// Tells whether a rule speaks of files of this path.
     pub(super) fn is_in(&self, rule: &Rule) -> bool {
         match &rule.path {
-            Some(lazy) => lazy
-                .get()
-                .is_some_and(|regex| regex.is_match(&self.slashes())),
+            Some(lazy) => self.matches(lazy),
             None => true,
         }
+    }
+
+    /// Tells whether an expression matches the path.
+    pub(super) fn matches(&self, lazy: &Lazy) -> bool {
+        lazy.get()
+            .is_some_and(|regex| regex.is_match(&self.slashes()))
     }
 
     /// Tells whether it is a file of a programming language.
@@ -48,7 +52,8 @@ impl Source<'_> {
         PROGRAMS.iter().any(|program| program.as_bytes() == ending)
     }
 
-    fn slashes(&self) -> BString {
+    /// Returns the path with slashes alone.
+    pub(super) fn slashes(&self) -> BString {
         self.path.replace(b"\\", b"/").into()
     }
 }

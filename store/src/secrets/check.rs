@@ -99,7 +99,7 @@ impl Check {
             Check::Jwt => is_jwt(bytes).then_some(severity)?,
             Check::Pem => {
                 let key = pem::key_at(text, secret.start)?;
-                return Some((lower(!key.encrypted), key.span));
+                return Some((lower(!key.encrypted && !key.doubtful), key.span));
             }
             Check::Password => match value::password_strength(bytes) {
                 Strength::None => return None,

@@ -80,6 +80,7 @@ pub(super) struct RuleConfig {
     pub(super) description: String,
     pub(super) regex: Option<String>,
     pub(super) path: Option<String>,
+    #[serde(alias = "secretGroup")]
     pub(super) secretgroup: usize,
     pub(super) entropy: f64,
     pub(super) keywords: Vec<String>,
@@ -144,6 +145,14 @@ impl Config {
         base.rules
             .retain(|rule| !config.disabled.contains(&rule.id));
         config.merge_into(base)
+    }
+
+    /// Reads a rule file of ours, whose keys have the case that gitleaks writes them in.
+    pub(super) fn parse_own(text: &str, path: &Path) -> Result<Self, ConfigError> {
+        toml::from_str(text).map_err(|error| ConfigError::Form {
+            path: path.into(),
+            message: error.message().to_owned(),
+        })
     }
 
     /// Reads the text of a file.

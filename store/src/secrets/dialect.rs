@@ -3,7 +3,7 @@
 //! The two are one language but for what each takes for literal: Go lets a brace stand for itself where it begins no
 //! repetition, and `[`, `&&`, `--` and `~~` inside a class; it knows `\Q…\E`; and `\<` is an escaped `<`.
 
-use regex::bytes::{Regex, RegexBuilder};
+use regex::bytes::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
 
 /// Bytes that one compiled expression may take.
 const SIZE_LIMIT: usize = 64 << 20;
@@ -24,6 +24,23 @@ pub(super) fn compile(pattern: &str) -> Result<Regex, RegexError> {
             .build()
     };
     // A class with letters beyond ASCII exists in Unicode mode alone.
+    build(false)
+        .or_else(|error| build(true).map_err(|_| error))
+        .map_err(|error| RegexError(error.into()))
+}
+
+/// Compiles expressions that are looked for together; each of them compiles.
+pub(super) fn compile_set<'p>(
+    patterns: impl IntoIterator<Item = &'p str>,
+) -> Result<RegexSet, RegexError> {
+    let translated: Vec<String> = patterns.into_iter().map(translate).collect();
+    let build = |unicode: bool| {
+        RegexSetBuilder::new(&translated)
+            .unicode(unicode)
+            .octal(true)
+            .size_limit(SIZE_LIMIT)
+            .build()
+    };
     build(false)
         .or_else(|error| build(true).map_err(|_| error))
         .map_err(|error| RegexError(error.into()))

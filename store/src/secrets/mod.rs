@@ -11,6 +11,7 @@ mod config;
 mod dialect;
 mod finding;
 mod ignore;
+mod keywords;
 mod layers;
 mod name;
 mod pem;
@@ -24,9 +25,13 @@ mod corpus;
 #[cfg(test)]
 mod tests;
 
+/// Version of the engine: what was found clean by another one counts no more. It is raised with every change of what
+/// is found that the rules do not say.
+pub const ENGINE: &str = concat!(env!("CARGO_PKG_VERSION"), ".1");
+
 pub use config::ConfigError;
 pub use dialect::RegexError;
 pub use finding::{Finding, Fingerprint, FingerprintError, Place, Severity};
 pub use ignore::IgnoreFile;
-pub use rule_set::RuleSet;
+pub use rule_set::{PathRules, RuleSet};
 pub use scanner::{Marks, Scanner, Subject};

@@ -14,6 +14,8 @@ pub(super) struct Key {
     pub(super) span: Range<usize>,
     /// It cannot be used without its passphrase.
     pub(super) encrypted: bool,
+    /// Between its first and its last line stands too little for a key.
+    pub(super) doubtful: bool,
 }
 
 /// Reads the key whose first line begins at `start`.
@@ -35,9 +37,11 @@ pub(super) fn key_at(text: &[u8], start: usize) -> Option<Key> {
             .map_or(window.len(), |line| end + line),
         None => body_start + extent(body),
     };
-    (random && !is_elided(body)).then(|| Key {
+    let doubtful = !random && end.is_some() && !characters.is_empty();
+    ((random || doubtful) && !is_elided(body)).then(|| Key {
         span: start..start + span_end,
         encrypted,
+        doubtful,
     })
 }
 
@@ -145,6 +149,20 @@ mod tests {
                 "{inner}"
             );
         }
+    }
+
+    #[test]
+    fn a_body_that_is_too_short_for_a_key_is_doubtful() {
+        let doubtful = |inner: &str| {
+            let found = key_at(key("OPENSSH PRIVATE KEY", inner).as_bytes(), 0);
+            found.map(|found| found.doubtful)
+        };
+        assert_eq!(doubtful(&body("\n")), Some(false));
+        assert_eq!(
+            doubtful("\nbm90IGEgcmVhbCBrZXksIG9ubHkgYSBjYXNl\n"),
+            Some(true)
+        );
+        assert_eq!(doubtful("\nMIGHAgEAMBMGByqGSM49...\n"), None);
     }
 
     #[test]

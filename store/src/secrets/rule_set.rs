@@ -5,14 +5,16 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
-use regex::bytes::Regex;
+use gix::bstr::BStr;
+use regex::bytes::{Regex, RegexSet};
 
 use super::{
+    allowlist::Source,
     check::Check,
     config::{AllowlistConfig, Config, ConfigError, RequiredConfig, RuleConfig},
     dialect,
     finding::Severity,
+    keywords::Keywords,
 };
 use crate::digest::Digest;
 
@@ -38,7 +40,7 @@ const REACH: (usize, usize) = (96, 512);
 pub struct RuleSet {
     pub(super) rules: Vec<Rule>,
     /// Finds keywords, whatever their case.
-    pub(super) keywords: AhoCorasick,
+    pub(super) keywords: Keywords,
     /// For each keyword the rules that have it.
     pub(super) rules_of_keyword: Vec<Vec<usize>>,
     /// Rules without keyword that read contents.
@@ -46,7 +48,17 @@ pub struct RuleSet {
     /// Rules that judge a file by its name alone.
     pub(super) by_name: Vec<usize>,
     pub(super) allowlists: Vec<Allowlist>,
+    /// All patterns of paths together; made when first needed.
+    path_set: OnceLock<Option<RegexSet>>,
     digest: Digest,
+}
+
+/// What of a rule set depends on a path.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PathRules {
+    is_program: bool,
+    /// The patterns of paths that match, by their place.
+    speaking: Vec<usize>,
 }
 
 /// One rule.
@@ -194,6 +206,45 @@ impl RuleSet {
         self.digest
     }
 
+    /// Returns which of the rules and allowlists speak of a path: two paths of which the same do are looked through
+    /// alike.
+    pub fn rules_of_path(&self, path: &BStr) -> PathRules {
+        let source = Source { path, commit: None };
+        let patterns = || self.path_patterns().map(|lazy| &*lazy.pattern);
+        let set = self
+            .path_set
+            .get_or_init(|| dialect::compile_set(patterns()).ok());
+        let speaking = match set {
+            Some(set) => set.matches(&source.slashes()).into_iter().collect(),
+            // Too much for one automaton: one by one.
+            None => {
+                let all = self.path_patterns().enumerate();
+                all.filter(|(_, lazy)| source.matches(lazy))
+                    .map(|(at, _)| at)
+                    .collect()
+            }
+        };
+        PathRules {
+            is_program: source.is_program(),
+            speaking,
+        }
+    }
+
+    fn path_patterns(&self) -> impl Iterator<Item = &Lazy> {
+        let of_rules = self.rules.iter().flat_map(|rule| {
+            let lists = rule.allowlists.iter().flat_map(|list| &list.paths);
+            rule.path.iter().chain(lists)
+        });
+        of_rules.chain(self.allowlists.iter().flat_map(|list| &list.paths))
+    }
+
+    /// Tells whether an allowlist names commits, so that what is found depends on the commit.
+    pub fn names_commits(&self) -> bool {
+        let of_rules = self.rules.iter().flat_map(|rule| &rule.allowlists);
+        let mut all = of_rules.chain(&self.allowlists);
+        all.any(|list| !list.commits.is_empty())
+    }
+
     /// Returns how many rules there are.
     pub fn len(&self) -> usize {
         self.rules.len()
@@ -270,23 +321,15 @@ impl RuleSet {
                 rules_of_keyword[place].push(at);
             }
         }
-        let keywords = AhoCorasick::builder()
-            .ascii_case_insensitive(true)
-            .match_kind(MatchKind::Standard)
-            .kind(Some(AhoCorasickKind::DFA))
-            .prefilter(false)
-            .build(&words)
-            .unwrap_or_else(|_| {
-                AhoCorasick::new([""; 0]).expect("an automaton without words is built")
-            });
         RuleSet {
             digest: Digest::of(told.as_bytes()),
             rules,
-            keywords,
+            keywords: Keywords::new(words),
             rules_of_keyword,
             always,
             by_name,
             allowlists,
+            path_set: OnceLock::new(),
         }
     }
 }
@@ -295,7 +338,7 @@ fn own_config() -> Result<Config, ConfigError> {
     let mut all = Config::default();
     for text in OWN_RULES {
         all.rules
-            .extend(Config::parse(text, Path::new("rules"))?.rules);
+            .extend(Config::parse_own(text, Path::new("rules"))?.rules);
     }
     Ok(all)
 }
@@ -498,6 +541,31 @@ mod tests {
             }
         }
         assert!(ids.len() >= 150, "{}", ids.len());
+    }
+
+    #[test]
+    fn paths_are_alike_where_the_same_rules_speak_of_them() {
+        let set = RuleSet::own().unwrap();
+        let of = |path: &str| set.rules_of_path(path.into());
+        assert_eq!(of("a.txt"), of("b/c.txt"));
+        assert_eq!(
+            of("cargo/credentials.toml"),
+            of("x/.cargo/credentials.toml")
+        );
+        for other in ["cargo/credentials.toml", ".npmrc", "a.rs", "id_key.json"] {
+            assert_ne!(of("a.txt"), of(other), "{other}");
+        }
+        let one_by_one: Vec<usize> = set
+            .path_patterns()
+            .enumerate()
+            .filter(|(_, lazy)| {
+                let path = ".kube/gh/hosts.yml".into();
+                Source { path, commit: None }.matches(lazy)
+            })
+            .map(|(at, _)| at)
+            .collect();
+        assert!(one_by_one.len() > 1);
+        assert_eq!(of(".kube/gh/hosts.yml").speaking, one_by_one);
     }
 
     #[test]

@@ -90,6 +90,11 @@ impl<'r> Scanner<'r> {
         scan.findings
     }
 
+    /// Returns what may be shown of a path.
+    pub fn place(&self, path: &BStr) -> Place {
+        self.begin(Subject::at(path)).place
+    }
+
     /// Looks through a name: of a file, a ref, a person.
     pub fn scan_name(&self, name: &BStr) -> Vec<Finding> {
         let mut scan = self.begin(Subject::at(name));

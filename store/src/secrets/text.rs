@@ -116,7 +116,11 @@ impl TextScan<'_> {
     fn follow_keywords(&mut self) {
         let rules = self.rules;
         let mut last_name: Option<(Range<usize>, Option<assignment::Assignment>)> = None;
-        for found in rules.keywords.find_overlapping_iter(self.text) {
+        for found in rules
+            .keywords
+            .in_text(self.text)
+            .find_overlapping_iter(self.text)
+        {
             if self.hits.len() >= MAX_HITS || self.work == 0 {
                 return;
             }
