@@ -30,5 +30,6 @@ mod server_hook {
     mod quarantine;
     mod races;
     mod restored;
+    mod secrets;
     mod served;
 }

@@ -39,6 +39,7 @@ use crate::{
     error::{CommandError, Detail},
     exit, prepared,
     scopes::Scopes,
+    secrets,
     state::State,
 };
 
@@ -137,6 +138,11 @@ impl Author<'_> {
                 .iter()
                 .map(|(attachment, _)| attachment.clone())
                 .collect(),
+            allow: secrets::allow_entries(
+                self.repository,
+                self.scope,
+                before.map(|before| &before.manifest.value.content),
+            ),
         }
         .content();
         let named = |kept: &&KeptReceipt| (kept.receipt.id.to_string(), kept.bytes.clone());
@@ -242,6 +248,12 @@ impl Author<'_> {
             producer: &self.producer.id,
         };
         problems.extend(next.find(objects));
+        problems.extend(secrets::in_content(
+            self.context,
+            self.repository,
+            self.scope,
+            content,
+        )?);
         Ok(problems)
     }
 

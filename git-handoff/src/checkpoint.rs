@@ -327,6 +327,7 @@ fn write_safety(
         receipts: Vec::new(),
         attempts: Vec::new(),
         attachments: Vec::new(),
+        allow: Vec::new(),
     }
     .content();
     let manifest = author.manifest(content, snapshot, &lineage, None)?;

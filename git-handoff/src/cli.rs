@@ -48,6 +48,7 @@ struct Cli {
 #[derive(Subcommand, Debug)]
 enum Command {
     Accept(Box<commands::accept::Args>),
+    Allow(commands::allow::Args),
     Commit(commands::commit::Args),
     Completions(commands::completions::Args),
     Continue(commands::r#continue::Args),
@@ -83,6 +84,7 @@ impl Command {
     fn run(self, context: &Context) -> Result<u8, CommandError> {
         match self {
             Command::Accept(args) => commands::accept::run(*args, context),
+            Command::Allow(args) => commands::allow::run(&args, context),
             Command::Commit(args) => commands::commit::run(&args, context),
             Command::Completions(args) => commands::completions::run(&args, context),
             Command::Continue(args) => commands::r#continue::run(&args, context),

@@ -2,7 +2,7 @@
 
 use store::{
     contract::{
-        Artifacts, Attachment, Blocker, Citation, Content, Disposition, Observed, Omission,
+        Allow, Artifacts, Attachment, Blocker, Citation, Content, Disposition, Observed, Omission,
         ReceiptReference, Repository as Origin, Statement, Worktree, lists::CapturedEntry as _,
     },
     draft::Draft,
@@ -25,6 +25,8 @@ pub(crate) struct Parts<'a> {
     /// Attempts that nobody wrote down: receipts that failed.
     pub(crate) attempts: Vec<Statement>,
     pub(crate) attachments: Vec<Attachment>,
+    /// Findings of the secret scan that somebody answers for.
+    pub(crate) allow: Vec<Allow>,
 }
 
 impl Parts<'_> {
@@ -79,7 +81,7 @@ impl Parts<'_> {
                 .unwrap_or_else(|| old.and_then(|old| old.task.clone())),
             leases: draft.leases.unwrap_or(leases),
             evidence: draft.evidence,
-            allow: Vec::new(),
+            allow: self.allow,
             omissions: omissions.into(),
             blockers: blockers.into(),
             receipts: self.receipts.into(),

@@ -13,6 +13,10 @@ pub(crate) fn of(command: &str) -> &'static [Example] {
                 "for half a day, and agents may write too",
             ),
         ],
+        "allow" => &[(
+            "git handoff allow hs1:9f1c0b6e3a5d48c7b2e0f4a6918d3c57 --reason 'made up for a test'",
+            "say that a value which was stopped is no secret",
+        )],
         "commit" => &[("git handoff commit parser", "append what was prepared")],
         "completions" => &[
             (
@@ -127,6 +131,10 @@ pub(crate) fn of(command: &str) -> &'static [Example] {
         "scan" => &[
             ("git handoff scan src", "the files of a directory"),
             ("git handoff scan --staged", "what would be committed"),
+            (
+                "git handoff scan --records parser",
+                "what the records of a scope brought along",
+            ),
         ],
         "schema" => &[
             ("git handoff schema draft", "what a draft may hold"),

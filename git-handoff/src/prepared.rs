@@ -69,12 +69,11 @@ pub(crate) fn write(
     };
     let id = record::write(repository, &new.compose(repository)?)?;
     let judged = judge(repository, author.scope, id)?;
-    let found = SecretScan::of_worktree(repository)?.scan(
-        repository,
-        handoff.view.as_ref().map(|view| &view.tip),
-        &NewState::of_prepared(&judged),
-    )?;
-    let warnings = secrets::judge(author.context, repository, &found)?;
+    let scan = SecretScan::of_worktree(repository)?;
+    let before = handoff.view.as_ref().map(|view| &view.tip);
+    let found = scan.scan(repository, before, &NewState::of_prepared(&judged))?;
+    scan.remember();
+    let warnings = secrets::judge(author.context, repository, author.scope, &found)?;
     point(repository, author.scope, id)?;
     Ok((judged, true, warnings))
 }

@@ -15,7 +15,7 @@ use std::{
 };
 
 use gix::bstr::ByteSlice;
-use hooks::{reader, rejection::Rejection, rules::namespace};
+use hooks::{reader, rejection::Rejection, rules::namespace, secret_scan::SecretScan};
 use remote_helper::{
     Environment, HelperError, Invocation, Messages, ProposedUpdate, Refusal, Streams,
 };
@@ -68,19 +68,29 @@ fn judge(updates: &[ProposedUpdate]) -> Vec<Result<(), Refusal>> {
         Some(dir) => Repository::at_git_dir(Path::new(&dir)),
         None => Repository::discover(&Git::in_dir(".")),
     };
+    let repository = repository.map_err(|error| Rejection::new(ErrorCode::Io, error.to_string()));
+    let secrets = repository
+        .as_ref()
+        .map_err(Clone::clone)
+        .and_then(SecretScan::of_worktree);
+    let judge_one = |update: &ProposedUpdate| match (&repository, &secrets) {
+        (Ok(repository), Ok(secrets)) => judge_one(repository, secrets, update),
+        (Err(rejection), _) | (_, Err(rejection)) => Err(rejection.clone()),
+    };
     updates
         .iter()
-        .map(|update| match &repository {
-            Ok(repository) => judge_one(repository, update).map_err(refusal),
-            Err(error) => Err(refusal(Rejection::new(ErrorCode::Io, error.to_string()))),
-        })
+        .map(|update| judge_one(update).map_err(refusal))
         .collect()
 }
 
-fn judge_one(repository: &Repository, update: &ProposedUpdate) -> Result<(), Rejection> {
+fn judge_one(
+    repository: &Repository,
+    secrets: &SecretScan,
+    update: &ProposedUpdate,
+) -> Result<(), Rejection> {
     let name = update.name.as_bstr();
     match RefChange::from_ids(update.old, update.new) {
-        Some(change) => reader::judge_outgoing(repository, name, change, Timestamp::now()),
+        Some(change) => reader::judge_outgoing(repository, name, change, Timestamp::now(), secrets),
         None => namespace::scope_of(name).and_then(|scope| {
             let detail = format!("scope `{scope}` is never deleted by a push");
             Err(Rejection::new(ErrorCode::DeleteRefused, detail))

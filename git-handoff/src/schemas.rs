@@ -9,7 +9,7 @@ use store::{
 
 use crate::{
     commands::{
-        accept, commit, completions, r#continue as continue_command, demo, diff, doctor,
+        accept, allow, commit, completions, r#continue as continue_command, demo, diff, doctor,
         draft as draft_command, export, gate, help, import, list, log, man, prepare, push, release,
         restore, run, save, scan, schema as schema_command, show, snapshot, sync, uncommit, verify,
     },
@@ -60,8 +60,9 @@ pub(crate) fn all() -> Vec<Described> {
 
 fn of_commands() -> impl Iterator<Item = Described> {
     use Printed::{Alone, Row};
-    let documents: [OfCommand; 30] = [
+    let documents: [OfCommand; 31] = [
         one::<accept::Accepted>(),
+        one::<allow::Answered>(),
         one::<commit::Outcome>(),
         one::<completions::Completions>(),
         one::<continue_command::Continued<'_>>(),

@@ -11,8 +11,8 @@ use std::{
 use gix::{ObjectId, bstr::BString};
 use serde::{Deserialize, Serialize};
 use store::{
-    digest::Digest, generation::Generation, oid::Oid, repository::Repository, restore::Restored,
-    scope::ScopeName, snapshot,
+    contract::Allow, digest::Digest, generation::Generation, oid::Oid, repository::Repository,
+    restore::Restored, scope::ScopeName, snapshot,
 };
 
 use crate::context::Context;
@@ -29,6 +29,10 @@ pub(crate) struct State {
     pub(crate) omit: Vec<Bytes>,
     /// Files of which a scan has said that they hold a secret; those of them that are left out are so for that reason.
     pub(crate) secret: Vec<Bytes>,
+    /// Values that stopped a handover, by what stands for them.
+    pub(crate) found: Vec<FoundSecret>,
+    /// Values that somebody here answers for.
+    pub(crate) allow: Vec<AllowedSecret>,
     /// Submodules whose commit only the checkpoint knows that was last restored here.
     pub(crate) unfilled: Vec<Unfilled>,
     /// Digests of the newest receipts whose commands ran here: those alone are run again unasked.
@@ -52,6 +56,23 @@ pub(crate) struct Passed {
 
 /// Most receipts, and most commands that passed, that are remembered.
 const MAX_RAN: usize = 500;
+/// Most values that stopped a handover and are remembered.
+const MAX_FOUND: usize = 500;
+
+/// A value that stopped a handover; nothing of it is here.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct FoundSecret {
+    pub(crate) scope: ScopeName,
+    pub(crate) rule: String,
+    pub(crate) fingerprint: String,
+}
+
+/// A value that somebody here answers for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct AllowedSecret {
+    pub(crate) scope: ScopeName,
+    pub(crate) entry: Allow,
+}
 
 /// Bytes that are text nearly always; in JSON, what is not UTF-8 stands as `%XX`, and so does `%`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -145,6 +166,25 @@ impl State {
         self.passed.push(passed);
         let old = self.passed.len().saturating_sub(MAX_RAN);
         self.passed.drain(..old);
+    }
+
+    /// Remembers what stopped a handover.
+    pub(crate) fn note_found(&mut self, found: Vec<FoundSecret>) {
+        self.found.retain(|known| !found.contains(known));
+        self.found.extend(found);
+        let old = self.found.len().saturating_sub(MAX_FOUND);
+        self.found.drain(..old);
+    }
+
+    /// Remembers that somebody answers for a value; who said so last counts.
+    pub(crate) fn allow_value(&mut self, allowed: AllowedSecret) {
+        let is_same = |known: &AllowedSecret| {
+            known.scope == allowed.scope
+                && known.entry.rule == allowed.entry.rule
+                && known.entry.fingerprint == allowed.entry.fingerprint
+        };
+        self.allow.retain(|known| !is_same(known));
+        self.allow.push(allowed);
     }
 
     pub(crate) fn load(repository: &Repository) -> Self {

@@ -59,12 +59,10 @@ impl Writer<'_> {
         };
         let judged = judge.line(self.scope, id, before, before)?;
         let state = NewState::of_record(&judged.tip);
-        let found = SecretScan::of_worktree(self.repository)?.scan(
-            self.repository,
-            view.map(|view| &view.tip),
-            &state,
-        )?;
-        let warnings = secrets::judge(self.context, self.repository, &found)?;
+        let scan = SecretScan::of_worktree(self.repository)?;
+        let found = scan.scan(self.repository, view.map(|view| &view.tip), &state)?;
+        scan.remember();
+        let warnings = secrets::judge(self.context, self.repository, self.scope, &found)?;
         self.swap(view.and_then(|view| view.local), id)?;
         Ok((judged.tip, warnings))
     }

@@ -6,6 +6,7 @@
 mod report;
 
 use std::{
+    collections::BTreeSet,
     fs::{self, File},
     io::{self, Read, Seek, SeekFrom, Write},
     path::PathBuf,
@@ -19,7 +20,11 @@ use store::{error_code::ErrorCode, timestamp::Timestamp};
 
 pub use report::{ByCode, ByScope, Counts, Latency, Report};
 
-use crate::{mode::Mode, server_dir::ServerDir};
+use crate::{
+    mode::Mode,
+    secret_scan::{Allowed, SecretNotes},
+    server_dir::ServerDir,
+};
 
 /// Name of the log below the hook's directory.
 pub const FILE_NAME: &str = "audit.jsonl";
@@ -45,6 +50,8 @@ pub struct Entry<'a> {
     pub identity: Option<&'a str>,
     /// Whether somebody else's records were pushed, by one who may.
     pub relayed: bool,
+    /// What the scan for secrets has let through or not looked at, where one was made.
+    pub secrets: Option<&'a SecretNotes>,
     /// How strictly it was judged.
     pub mode: Mode,
     /// What came of it.
@@ -89,8 +96,23 @@ struct Line<'a> {
     code: Option<ErrorCode>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'a str>,
+    /// Entries that have let a finding through.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    allowed: &'a BTreeSet<Allowed>,
+    #[serde(skip_serializing_if = "is_zero")]
+    unscanned_history: usize,
     duration_ms: Option<f64>,
 }
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
+static NONE_ALLOWED: BTreeSet<Allowed> = BTreeSet::new();
 
 impl Entry<'_> {
     fn line(&self) -> Line<'_> {
@@ -119,6 +141,10 @@ impl Entry<'_> {
             outcome,
             code,
             reason,
+            allowed: self
+                .secrets
+                .map_or(&NONE_ALLOWED, |secrets| &secrets.allowed),
+            unscanned_history: self.secrets.map_or(0, |secrets| secrets.unscanned_history),
             duration_ms: self.duration.map(milliseconds),
         }
     }
@@ -232,6 +258,7 @@ mod tests {
             new: ObjectId::null(gix::hash::Kind::Sha1),
             identity: None,
             relayed: false,
+            secrets: None,
             mode: Mode::Enforce,
             outcome: Outcome::Good,
             duration: Some(Duration::from_micros(1_234)),

@@ -8,6 +8,7 @@ mod config_files;
 pub mod install;
 pub mod judge;
 pub mod mode;
+mod own_file;
 pub mod policy;
 pub mod post_receive;
 pub mod pre_receive;

@@ -38,6 +38,7 @@ pub fn run(input: &[u8], surroundings: &Surroundings) -> io::Result<()> {
         new: update.new,
         identity: pusher.user(),
         relayed: false,
+        secrets: None,
         mode: settings.modes.general,
         outcome: Outcome::Taken,
         duration: None,

@@ -133,6 +133,7 @@ fn log(ours: &[Update], work: &Work, surroundings: &Surroundings) -> io::Result<
                 new: update.new,
                 identity: work.user.as_deref(),
                 relayed: one.relayed,
+                secrets: Some(&one.secrets),
                 mode: one.mode,
                 outcome,
                 duration: Some(one.duration),

@@ -137,6 +137,7 @@ impl Purge<'_> {
             new: self.to.unwrap_or(null),
             identity: None,
             relayed: false,
+            secrets: None,
             mode: settings.modes.general,
             outcome,
             duration: None,

@@ -19,7 +19,7 @@ use crate::{
     judge::Judge,
     policy::Policy,
     rejection::{Rejection, non_linear},
-    secret_scan::SecretScan,
+    secret_scan::{NewState, SecretScan},
 };
 
 /// How many notes are written in one ref transaction.
@@ -485,6 +485,7 @@ pub fn judge_outgoing(
     name: &gix::bstr::BStr,
     change: RefChange,
     now: Timestamp,
+    secrets: &SecretScan,
 ) -> Result<(), Rejection> {
     let scope = crate::rules::namespace::scope_of(name)?;
     let objects = repository.gix();
@@ -506,7 +507,7 @@ pub fn judge_outgoing(
     judge.change(name, change, mark, || {
         known_scopes(repository).map_err(failed)
     })?;
-    scan_outgoing(repository, &scope, change)
+    scan_outgoing(repository, &scope, change, secrets)
 }
 
 /// Looks for secrets in the records that the remote lacks, whoever judged them before.
@@ -514,6 +515,7 @@ fn scan_outgoing(
     repository: &Repository,
     scope: &ScopeName,
     change: RefChange,
+    secrets: &SecretScan,
 ) -> Result<(), Rejection> {
     let Some(new) = change.target() else {
         return Ok(());
@@ -527,11 +529,15 @@ fn scan_outgoing(
         Some(id) => Some(read(id, None)?),
         None => None,
     };
-    let scan = SecretScan::of_worktree(repository)?;
     for id in walk.records.iter().rev() {
         let record = read(*id, before.as_ref())?;
-        scan.judge(repository, before.as_ref(), &record)?;
+        let state = NewState::of_record(&record);
+        let found = secrets.scan(repository, before.as_ref(), &state)?;
+        if let Some(rejection) = found.rejection() {
+            return Err(rejection);
+        }
         before = Some(record);
     }
+    secrets.remember();
     Ok(())
 }

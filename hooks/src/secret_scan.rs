@@ -4,45 +4,93 @@
 //! that is there already. What the record before had was looked through with that one, and trees are compared by their
 //! ids, so that the cost grows with the change alone.
 
+mod allowed;
+mod clean;
 mod commits;
 mod documents;
 mod findings;
+mod look;
+mod settings;
 mod trees;
+mod trust;
 
-use std::{
-    collections::{HashMap, HashSet},
-    path::Path,
-    sync::OnceLock,
-};
+use std::{cell::RefCell, path::Path, sync::OnceLock};
 
-use gix::{
-    ObjectId,
-    bstr::{BStr, BString},
-};
+use gix::ObjectId;
 use store::{
-    contract::{Content, codec},
+    contract::{Allow, Content, codec},
     error_code::ErrorCode,
     record::RootTree,
     repository::Repository,
     scope::ScopeName,
-    secrets::{Finding, IgnoreFile, Marks, RuleSet, Scanner, Subject},
-    verify::{self, VerifiedPrepared, VerifiedRecord},
+    secrets::{ENGINE, IgnoreFile, Marks, RuleSet},
+    verify::{VerifiedPrepared, VerifiedRecord},
 };
 
-pub use findings::{Findings, Located, Site};
+pub use allowed::{Allowed, Permits};
+pub use findings::{Findings, Located, SecretNotes, Site};
+pub use settings::SecretSettings;
 
-use crate::rejection::Rejection;
+use crate::{rejection::Rejection, server_dir::ServerDir};
+use clean::CleanFiles;
+use look::Look;
+use trust::Trust;
 
 /// What secrets are looked for by.
 pub struct SecretScan {
     rules: Rules,
     marks: Marks,
     ignored: IgnoreFile,
+    trust: Trust,
+    history: History,
+    permits: Permits,
+    clean: RefCell<CleanFiles>,
 }
 
 enum Rules {
     Own(&'static RuleSet),
     Extended(Box<RuleSet>),
+}
+
+impl Rules {
+    fn of(file: Option<&Path>) -> Result<Self, Rejection> {
+        match file {
+            None => Ok(Rules::Own(own_rules()?)),
+            Some(file) => RuleSet::with_file(file)
+                .map(|rules| Rules::Extended(Box::new(rules)))
+                .map_err(|error| {
+                    Rejection::new(ErrorCode::Usage, error.to_string()).hint(
+                        "a rule that cannot be used is never passed over: mend it, or take it out",
+                    )
+                }),
+        }
+    }
+
+    fn set(&self) -> &RuleSet {
+        match self {
+            Rules::Own(rules) => rules,
+            Rules::Extended(rules) => rules,
+        }
+    }
+
+    /// Returns what a clean file was found clean under.
+    fn under(&self, marks: Marks) -> Vec<u8> {
+        let marks: &[u8] = match marks {
+            Marks::Honoured => b"\0marks\0",
+            Marks::Ignored => b"\0all\0",
+        };
+        [ENGINE.as_bytes(), marks, self.set().digest().as_bytes()].concat()
+    }
+}
+
+/// What is looked through of the code that was there before the work began.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum History {
+    /// Nothing: it was handed over as code, long ago.
+    #[default]
+    Counted,
+    /// All of it.
+    Scanned,
 }
 
 /// What is looked through: a record, or a prepared handoff.
@@ -86,16 +134,31 @@ impl<'a> NewState<'a> {
 }
 
 impl SecretScan {
-    /// Looks by the program's own rules alone, whatever what is looked through says: for what was pushed.
+    /// Looks by the program's rules and the operator's, whatever what is looked through says: for what was pushed, by
+    /// `user` where one is known.
     ///
     /// # Errors
     ///
-    /// `INTERNAL` where the rules cannot be read.
-    pub fn of_server() -> Result<Self, Rejection> {
+    /// `IO` where the operator's rules cannot be used.
+    pub fn of_server(
+        settings: &SecretSettings,
+        dir: &ServerDir,
+        user: Option<&str>,
+    ) -> Result<Self, Rejection> {
+        let rules = Rules::of(settings.rules_file.as_deref()).map_err(|rejection| {
+            let detail = format!("handoff.secretRules: {}", rejection.detail);
+            Rejection::new(ErrorCode::Io, detail)
+                .hint("the operator mends it: nothing is let in by fewer rules than were set")
+        })?;
+        let marks = Marks::Ignored;
         Ok(SecretScan {
-            rules: Rules::Own(own_rules()?),
-            marks: Marks::Ignored,
+            clean: RefCell::new(CleanFiles::in_dir(dir.path(), &rules.under(marks))),
+            rules,
+            marks,
             ignored: IgnoreFile::default(),
+            trust: Trust::Server,
+            history: settings.history,
+            permits: settings.permits(user),
         })
     }
 
@@ -106,29 +169,28 @@ impl SecretScan {
     ///
     /// `USAGE` where a rule cannot be used, `IO` where a file cannot be read.
     pub fn of_worktree(repository: &Repository) -> Result<Self, Rejection> {
-        let top = repository.worktree().unwrap_or(Path::new(""));
-        let own = top.join(".gitleaks.toml");
-        let is_there = repository.worktree().is_some() && own.exists();
-        let rules = match is_there {
-            false => Rules::Own(own_rules()?),
-            true => RuleSet::with_file(&own)
-                .map(|rules| Rules::Extended(Box::new(rules)))
-                .map_err(|error| {
-                    Rejection::new(ErrorCode::Usage, error.to_string()).hint(
-                        "a rule that cannot be used is never passed over: mend it, or take it out",
-                    )
-                })?,
-        };
-        let ignored = match repository.worktree() {
+        let top = repository.worktree();
+        let own = top.map(|top| top.join(".gitleaks.toml"));
+        let rules = Rules::of(own.filter(|own| own.exists()).as_deref())?;
+        let ignored = match top {
             Some(top) => IgnoreFile::read(&top.join(".gitleaksignore")).map_err(|error| {
                 Rejection::new(ErrorCode::Io, format!(".gitleaksignore: {error}"))
             })?,
             None => IgnoreFile::default(),
         };
+        let marks = Marks::Honoured;
+        let under = rules.under(marks);
         Ok(SecretScan {
+            clean: RefCell::new(CleanFiles::in_dir(
+                &repository.common_dir().join("handoff"),
+                &under,
+            )),
             rules,
-            marks: Marks::Honoured,
+            marks,
             ignored,
+            trust: Trust::Clone,
+            history: History::Counted,
+            permits: Permits::Everything,
         })
     }
 
@@ -143,41 +205,49 @@ impl SecretScan {
         before: Option<&VerifiedRecord>,
         state: &NewState<'_>,
     ) -> Result<Findings, Rejection> {
-        let rules = match &self.rules {
-            Rules::Own(rules) => *rules,
-            Rules::Extended(rules) => &**rules,
-        };
-        let mut look = Look {
-            repository,
-            objects: repository.gix(),
-            scanner: Scanner::new(rules, self.marks, Some(state.scope)),
-            ignored: &self.ignored,
-            blobs: HashMap::new(),
-            names: HashSet::new(),
-            findings: Findings::default(),
-        };
+        let mut look = self.look(repository, state.scope, &state.content.allow);
         documents::scan(&mut look, before, state)?;
         let trusted = commits::scan(&mut look, before, state)?;
         trees::scan(&mut look, before, state, trusted)?;
         Ok(look.findings)
     }
 
-    /// Refuses a record that brings a secret along.
-    ///
-    /// # Errors
-    ///
-    /// `SECRET_DETECTED`, or why it could not be looked through.
-    pub fn judge(
+    /// Remembers what was found clean.
+    pub fn remember(&self) {
+        self.clean.borrow_mut().store();
+    }
+
+    /// Looks through the text of a content that is not yet in any record.
+    pub fn scan_content(
         &self,
         repository: &Repository,
-        before: Option<&VerifiedRecord>,
-        record: &VerifiedRecord,
-    ) -> Result<(), Rejection> {
-        let findings = self.scan(repository, before, &NewState::of_record(record))?;
-        match findings.rejection() {
-            Some(rejection) => Err(rejection),
-            None => Ok(()),
-        }
+        scope: &ScopeName,
+        content: &Content,
+    ) -> Findings {
+        let mut look = self.look(repository, scope, &content.allow);
+        documents::scan_one(&mut look, "content", &codec::to_json(content));
+        look.findings
+    }
+
+    /// Looks through a command line, which a receipt would hold.
+    pub fn scan_command(
+        &self,
+        repository: &Repository,
+        scope: &ScopeName,
+        words: &[&[u8]],
+    ) -> Findings {
+        let mut look = self.look(repository, scope, &[]);
+        documents::command(&mut look, &Site::Command, words);
+        look.findings
+    }
+
+    fn look<'a>(
+        &'a self,
+        repository: &'a Repository,
+        scope: &'a ScopeName,
+        allow: &'a [Allow],
+    ) -> Look<'a> {
+        Look::new(self, repository, scope, allow)
     }
 }
 
@@ -188,70 +258,4 @@ fn own_rules() -> Result<&'static RuleSet, Rejection> {
         let detail = "the rules of the secret scan cannot be read";
         Rejection::new(ErrorCode::Internal, detail)
     })
-}
-
-/// One look through one state.
-struct Look<'a> {
-    repository: &'a Repository,
-    objects: &'a gix::Repository,
-    scanner: Scanner<'a>,
-    ignored: &'a IgnoreFile,
-    /// What was found in a blob, by its id and the path that rules see.
-    blobs: HashMap<(ObjectId, BString), Vec<Finding>>,
-    names: HashSet<BString>,
-    findings: Findings,
-}
-
-impl Look<'_> {
-    fn add(&mut self, site: &Site, found: impl IntoIterator<Item = Finding>) {
-        for finding in found {
-            if !self.ignored.names(&finding) {
-                self.findings.add(finding, site.clone());
-            }
-        }
-    }
-
-    /// Looks through a file: its name and what it says.
-    fn file(&mut self, site: &Site, path: BString, id: ObjectId) -> Result<(), Rejection> {
-        self.name(site, &path);
-        let key = (id, path);
-        if let Some(found) = self.blobs.get(&key) {
-            let found = found.clone();
-            self.add(site, found);
-            return Ok(());
-        }
-        let commit = match site {
-            Site::Commit(id) => Some(id.to_string()),
-            _ => None,
-        };
-        let blob = self.objects.find_blob(id).map_err(missing)?;
-        let subject = Subject {
-            path: key.1.as_ref(),
-            commit: commit.as_deref(),
-        };
-        let found = self
-            .scanner
-            .scan_stream(subject, &mut blob.data.as_slice())
-            .map_err(missing)?;
-        self.add(site, found.clone());
-        self.blobs.insert(key, found);
-        Ok(())
-    }
-
-    fn name(&mut self, site: &Site, path: &BString) {
-        if self.names.insert(path.clone()) {
-            let found = self.scanner.scan_name(path.as_ref());
-            self.add(site, found);
-        }
-    }
-
-    fn text(&mut self, site: &Site, name: &BStr, text: &[u8]) {
-        let found = self.scanner.scan(Subject::at(name), text);
-        self.add(site, found);
-    }
-}
-
-fn missing(error: impl std::fmt::Display) -> Rejection {
-    let detail = format!("what would be handed over cannot be looked through: {error}");
-    Rejection::new(ErrorCode::MissingObject, detail)
 }

@@ -57,6 +57,8 @@ mod repositories;
 #[cfg(test)]
 mod schemas;
 #[cfg(test)]
+mod secret_corpus;
+#[cfg(test)]
 mod secrets;
 #[cfg(test)]
 mod shallow;

@@ -342,6 +342,25 @@ fn what_every_command_prints_fits_its_schema() {
     world.write(&other, "key.pem", SECRET);
     schemas.assert_printed("scan", &agent(&world, &other, ["scan", "--json"]).code(5));
 
+    let refused = agent(&world, &other, ["save", "kept", "--json"]).code(5);
+    schemas.assert_printed("error", &refused);
+    let said = refused.stdout();
+    let stands_for = &said[said.find("hs1:").unwrap()..][..36];
+    let allow = ["allow", stands_for, "--reason", "made up", "--json"];
+    schemas.assert_printed("allow", &agent(&world, &other, allow).ok());
+    world.tick();
+    agent(&world, &other, ["save", "kept"]).ok();
+    // What is answered for is none; the rest of a record is looked at as ever.
+    world.write(
+        &other,
+        ".gitleaks.toml",
+        "[[rules]]\nid = \"own\"\nregex = \"aws_access\"\nkeywords = [\"aws_\"]\n",
+    );
+    let records = agent(&world, &other, ["scan", "--records", "kept", "--json"]).code(5);
+    assert!(records.stdout().contains("\"in\":\"the worktree\""));
+    schemas.assert_printed("scan", &records);
+    fs::remove_file(other.join(".gitleaks.toml")).unwrap();
+
     let (_, mine) = accepted_and_released(&world);
     schemas.assert_printed("release", &mine.0);
     schemas.assert_fits("release", &mine.1.json()["release"]);

@@ -1,6 +1,7 @@
 //! The subcommands, one file each: `Args`, then `run`.
 
 pub(crate) mod accept;
+pub(crate) mod allow;
 pub(crate) mod commit;
 pub(crate) mod completions;
 pub(crate) mod r#continue;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use gix::ObjectId;
-use hooks::reader;
+use hooks::{reader, secret_scan::SecretScan};
 use schemars::JsonSchema;
 use serde::Serialize;
 use store::{
@@ -165,8 +165,9 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
     };
     let mut good = Vec::new();
     let mut hints = Vec::new();
+    let secrets = SecretScan::of_worktree(&repository)?;
     for scope in named {
-        match judge(&repository, &remote, &scope) {
+        match judge(&repository, &remote, &scope, &secrets) {
             Ok(()) => good.push(scope),
             Err(error) if error.code == ErrorCode::NotFound => return Err(error),
             Err(error) => {
@@ -253,7 +254,12 @@ fn tracked(
 }
 
 /// Judges what a push of one scope would change at the remote, as it was last seen.
-fn judge(repository: &Repository, remote: &Remote, scope: &ScopeName) -> Result<(), CommandError> {
+fn judge(
+    repository: &Repository,
+    remote: &Remote,
+    scope: &ScopeName,
+    secrets: &SecretScan,
+) -> Result<(), CommandError> {
     let Some(new) = repository.find_ref(&scope.to_ref())? else {
         return Err(CommandError::new(
             ErrorCode::NotFound,
@@ -281,5 +287,6 @@ fn judge(repository: &Repository, remote: &Remote, scope: &ScopeName) -> Result<
         scope.to_ref().as_bstr(),
         change,
         Timestamp::now(),
+        secrets,
     )?)
 }

@@ -27,6 +27,7 @@ use crate::{
     omitted::Omit,
     receipts::{self, Evidenced, Failure, Output},
     scopes::Scopes,
+    secrets,
     ui::Report,
 };
 
@@ -170,6 +171,7 @@ fn attempt(args: &Args, context: &Context) -> Result<u8, Failure> {
     let repository = context.repository()?;
     let scopes = Scopes::new(context, &repository);
     let scope = scopes.to_save(&repository.head()?);
+    secrets::refuse_in_command(&repository, &scope, &args.command)?;
     let options = args.omit.apply(context, &repository)?;
     let tools: Vec<Tool> = args.tools.iter().map(|tool| tool.0.clone()).collect();
     let evidenced = Evidenced {

@@ -8,22 +8,29 @@ use std::{
 };
 
 use gix::bstr::{BStr, BString, ByteSlice};
+use hooks::{
+    rejection::Rejection,
+    secret_scan::{Located, NewState, SecretScan},
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 use store::{
     byte_text::ByteText,
     error_code::ErrorCode,
+    line,
     repository::Repository,
     scope::ScopeName,
     secrets::{
         ConfigError, Finding, Fingerprint, IgnoreFile, Marks, RuleSet, Scanner, Severity, Subject,
     },
+    verify::{self, Depth, VerifiedRecord},
 };
 
 use crate::{
     context::Context,
     error::CommandError,
     exit,
+    scopes::{ScopeArg, Scopes},
     ui::{Report, terminal_safe},
 };
 
@@ -31,11 +38,12 @@ use crate::{
 ///
 /// Looks through files, directories, standard input or the index, by name and by content, also within base64, archives
 /// and the like. Prints rule, path and line of each finding. Rules of a `.gitleaks.toml` and lines of a
-/// `.gitleaksignore` at the top of the worktree are honoured. Exits with 5 where a finding blocks.
+/// `.gitleaksignore` at the top of the worktree are honoured. With --records it looks at what the records of a scope
+/// brought along: files, commits, documents and messages. Exits with 5 where a finding blocks.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Files and directories; without one, the directory that the command runs in
-    #[arg(value_name = "PATH", conflicts_with_all = ["stdin", "staged"])]
+    #[arg(value_name = "PATH", conflicts_with_all = ["stdin", "staged", "records"])]
     paths: Vec<PathBuf>,
     /// Look through standard input
     #[arg(long)]
@@ -46,12 +54,16 @@ pub(crate) struct Args {
     /// Look through what the index holds and `HEAD` does not
     #[arg(long, conflicts_with = "stdin")]
     staged: bool,
+    /// Look through what the records of a scope brought along, or those of one generation
+    #[arg(long, value_name = "SCOPE[@N]", conflicts_with_all = ["stdin", "staged", "scope"])]
+    records: Option<ScopeArg>,
     /// Give findings the fingerprints that allow entries of this scope name
     #[arg(long, value_name = "SCOPE")]
     scope: Option<ScopeName>,
 }
 
-pub(crate) struct Row<'a>(&'a Finding);
+/// A finding, and what its path lies in where that is no file of the worktree.
+pub(crate) struct Row<'a>(&'a Finding, Option<&'a Located>);
 
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -64,6 +76,9 @@ pub(crate) struct Document<'a> {
     end_line: u64,
     /// What `allow` entries name; null for values that it would give away.
     fingerprint: Option<&'a str>,
+    /// What of a record the path lies in, with --records.
+    #[serde(rename = "in", skip_serializing_if = "Option::is_none")]
+    site: Option<String>,
 }
 
 impl Report for Row<'_> {
@@ -83,6 +98,7 @@ impl Report for Row<'_> {
             line: finding.line,
             end_line: finding.end_line,
             fingerprint: finding.fingerprint.as_ref().map(Fingerprint::as_str),
+            site: self.1.map(|located| located.site.to_string()),
         }
     }
 
@@ -95,6 +111,9 @@ impl Report for Row<'_> {
         }
         if finding.end_line > finding.line {
             text.push_str(&format!("-{}", finding.end_line));
+        }
+        if let Some(located) = self.1 {
+            text.push_str(&format!(" in {}", located.site));
         }
         if let Some(fingerprint) = &finding.fingerprint {
             text.push_str(&format!(" {}", fingerprint.as_str()));
@@ -112,6 +131,9 @@ struct Scan<'a> {
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
     let repository = context.repository();
+    if let Some(wanted) = &args.records {
+        return records(context, &repository?, wanted);
+    }
     let top = repository.as_ref().ok().and_then(Repository::worktree);
     let top = top.unwrap_or(&context.dir);
     let own = top.join(".gitleaks.toml");
@@ -139,6 +161,44 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<u8, CommandError> {
         }
     }
     Ok(match scan.blocks {
+        true => exit::REFUSED,
+        false => exit::SUCCESS,
+    })
+}
+
+/// Looks through what records brought along: all of a scope, or those of one generation.
+fn records(
+    context: &Context,
+    repository: &Repository,
+    wanted: &ScopeArg,
+) -> Result<u8, CommandError> {
+    let scopes = Scopes::new(context, repository);
+    let newest = ScopeArg {
+        generation: None,
+        ..wanted.clone()
+    };
+    let one = scopes.find(Some(wanted))?.record.generation();
+    let one = wanted.generation.is_some().then_some(one);
+    let tip = scopes.find(Some(&newest))?.record.id;
+    let scan = SecretScan::of_worktree(repository)?;
+    let objects = repository.gix();
+    let walk = line::back_to(objects, tip, |_| false).map_err(Rejection::from)?;
+    let mut before: Option<VerifiedRecord> = None;
+    let mut blocks = false;
+    for id in walk.records.into_iter().rev() {
+        let scope = Some(&wanted.scope);
+        let record = verify::record(objects, id, scope, before.as_ref(), Depth::Documents);
+        let record = record.into_result().map_err(Rejection::from)?;
+        if one.is_none_or(|one| one == record.generation()) {
+            let found = scan.scan(repository, before.as_ref(), &NewState::of_record(&record))?;
+            for located in found.blocking().chain(found.warnings()) {
+                blocks |= located.finding.severity == Severity::Block;
+                context.ui.row(&Row(&located.finding, Some(located)))?;
+            }
+        }
+        before = Some(record);
+    }
+    Ok(match blocks {
         true => exit::REFUSED,
         false => exit::SUCCESS,
     })
@@ -195,7 +255,7 @@ impl Scan<'_> {
                 continue;
             }
             self.blocks |= finding.severity == Severity::Block;
-            self.context.ui.row(&Row(finding))?;
+            self.context.ui.row(&Row(finding, None))?;
         }
         Ok(())
     }

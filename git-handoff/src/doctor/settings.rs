@@ -37,7 +37,7 @@ const READ: [(&str, Kind); 8] = [
 ];
 
 /// The settings that the server hook reads.
-const READ_BY_HOOK: [&str; 16] = [
+const READ_BY_HOOK: [&str; 17] = [
     "allowby",
     "allowreason",
     "auditbytes",
@@ -54,6 +54,7 @@ const READ_BY_HOOK: [&str; 16] = [
     "requireaccept",
     "requiresigned",
     "scanhistory",
+    "secretrules",
 ];
 
 impl Kind {

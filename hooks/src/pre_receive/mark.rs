@@ -3,17 +3,12 @@
 //! Two commits are kept: the tip that was judged, and the one that it was to replace. A push can still fail after
 //! it was judged; the ref is then where it was, and what was judged there need not be judged again.
 
-use std::{
-    fs::File,
-    io::{Read, Write},
-    path::PathBuf,
-};
+use std::{io::Write, path::PathBuf};
 
 use gix::ObjectId;
-use rustix::fs::{Mode, OFlags};
 use store::scope::ScopeName;
 
-use crate::server_dir::ServerDir;
+use crate::{own_file, server_dir::ServerDir};
 
 /// Longest file that can be one of ours: two ids of 64 digits, a line each.
 const MAX_BYTES: u64 = 130;
@@ -30,7 +25,8 @@ pub(super) struct Mark {
 impl Mark {
     /// Reads the mark of a scope; one that is damaged, or that somebody else wrote, is none.
     pub(super) fn read(server_dir: &ServerDir, scope: &ScopeName) -> Self {
-        let text = read_own(path(server_dir, scope)).unwrap_or_default();
+        let bytes = own_file::read(&path(server_dir, scope), MAX_BYTES).unwrap_or_default();
+        let text = String::from_utf8(bytes).unwrap_or_default();
         let mut ids = text
             .lines()
             .map(|line| ObjectId::from_hex(line.as_bytes()).ok());
@@ -74,19 +70,4 @@ impl Mark {
 
 fn path(server_dir: &ServerDir, scope: &ScopeName) -> PathBuf {
     server_dir.path().join("verified").join(scope.as_str())
-}
-
-/// Reads a small regular file that belongs to the user this process runs as.
-fn read_own(path: PathBuf) -> Option<String> {
-    // NONBLOCK: a FIFO must not hold us up.
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
-    let found = rustix::fs::fstat(&file).ok()?;
-    let regular = rustix::fs::FileType::from_raw_mode(found.st_mode).is_file();
-    if !regular || found.st_uid != rustix::process::geteuid().as_raw() {
-        return None;
-    }
-    let mut text = String::new();
-    file.take(MAX_BYTES).read_to_string(&mut text).ok()?;
-    Some(text)
 }

@@ -1,7 +1,7 @@
 //! One run of the hook in one repository.
 
 use std::{
-    cell::Cell,
+    cell::{Cell, OnceCell, RefCell},
     collections::BTreeSet,
     ffi::OsString,
     path::{Path, PathBuf},
@@ -32,7 +32,7 @@ use crate::{
     quarantine::{self, ObjectDirectories, View},
     rejection::Rejection,
     rules::namespace,
-    secret_scan::SecretScan,
+    secret_scan::{NewState, SecretNotes, SecretScan},
     server_dir::ServerDir,
     share::Seed,
 };
@@ -54,6 +54,8 @@ pub struct Server {
     deadline: Duration,
     now: Timestamp,
     relayed: Cell<bool>,
+    secrets: OnceCell<SecretScan>,
+    secret_notes: RefCell<SecretNotes>,
     _view: View,
 }
 
@@ -65,6 +67,8 @@ pub struct Decision {
     pub verdict: Verdict,
     /// Whether it holds other people's records.
     pub relayed: bool,
+    /// What the scan for secrets has let through or not looked at.
+    pub secrets: SecretNotes,
 }
 
 /// What comes of one ref change.
@@ -111,6 +115,8 @@ impl Server {
             pusher: Pusher::Unknown,
             now,
             relayed: Cell::new(false),
+            secrets: OnceCell::new(),
+            secret_notes: RefCell::default(),
             _view: view,
         })
     }
@@ -157,6 +163,7 @@ impl Server {
             mode,
             verdict,
             relayed: self.relayed.get(),
+            secrets: self.secret_notes.take(),
         }
     }
 
@@ -273,7 +280,24 @@ impl Server {
         }
         let objects = self.repository.gix();
         content::judge(objects, found.before, record, &self.settings.limits)?;
-        SecretScan::of_server()?.judge(&self.repository, found.before, record)
+        let found =
+            self.secrets()?
+                .scan(&self.repository, found.before, &NewState::of_record(record))?;
+        self.secret_notes.borrow_mut().take_in(&found);
+        match found.rejection() {
+            Some(rejection) => Err(rejection),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns what secrets are looked for by, which is read when the first record is.
+    fn secrets(&self) -> Result<&SecretScan, Rejection> {
+        if let Some(known) = self.secrets.get() {
+            return Ok(known);
+        }
+        let read =
+            SecretScan::of_server(&self.settings.secrets, &self.server_dir, self.pusher.user())?;
+        Ok(self.secrets.get_or_init(|| read))
     }
 
     pub(super) fn judge_author(&self, record: &Record) -> Result<(), Rejection> {
@@ -289,6 +313,9 @@ impl Server {
         if let Ok(scope) = namespace::scope_of(update.name.as_ref()) {
             let before = Some(update.old).filter(|old| !old.is_null());
             Mark::write(&self.server_dir, &scope, before, update.new);
+        }
+        if let Some(secrets) = self.secrets.get() {
+            secrets.remember();
         }
     }
 

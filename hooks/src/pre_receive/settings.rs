@@ -8,6 +8,7 @@ use crate::{
     config_files::{ConfigFiles, SettingError},
     mode::Modes,
     policy::Policy,
+    secret_scan::SecretSettings,
 };
 
 /// Settings of the hook; `handoff.*` in Git's configuration files.
@@ -25,6 +26,8 @@ pub struct Settings {
     pub require_signed: bool,
     /// How much a push may hold.
     pub limits: Limits,
+    /// How secrets are looked for.
+    pub secrets: SecretSettings,
     /// `handoff.auditBytes`: bytes from which on the log of judgements is full.
     pub audit_bytes: u64,
 }
@@ -46,6 +49,7 @@ impl Settings {
             identity: IdentityPolicy::read(&files)?,
             require_signed: files.boolean("handoff.requireSigned")?.unwrap_or_default(),
             limits: Limits::read(&files)?,
+            secrets: SecretSettings::read(&files)?,
             audit_bytes: files
                 .number("handoff.auditBytes")?
                 .unwrap_or(audit::DEFAULT_BYTES),

@@ -11,7 +11,7 @@ use gix::ObjectId;
 use store::{error_code::ErrorCode, scope::ScopeName};
 
 use super::{Server, Surroundings, Update, Verdict};
-use crate::{audit, mode::Mode, rejection::Rejection, rules::namespace};
+use crate::{audit, mode::Mode, rejection::Rejection, rules::namespace, secret_scan::SecretNotes};
 
 /// How long it may take until the settings, and the deadline in them, are read.
 const OPENING: Duration = Duration::from_secs(60);
@@ -23,6 +23,7 @@ pub(super) struct Judged {
     pub(super) mode: Mode,
     pub(super) verdict: Verdict,
     pub(super) relayed: bool,
+    pub(super) secrets: SecretNotes,
     pub(super) duration: Duration,
 }
 
@@ -75,6 +76,7 @@ pub(super) fn judge(updates: &[Update], surroundings: &Surroundings) -> Work {
             mode,
             verdict: unfinished(mode, update, rejection.clone()),
             relayed: false,
+            secrets: SecretNotes::default(),
             duration,
         }));
     }
@@ -207,6 +209,7 @@ fn run(updates: &[Update], surroundings: &Surroundings, sender: &Sender<Message>
             mode: decision.mode,
             verdict: decision.verdict,
             relayed: decision.relayed,
+            secrets: decision.secrets,
             duration: started.elapsed(),
         }));
     }
@@ -234,6 +237,7 @@ mod tests {
             mode: Mode::Enforce,
             verdict: Verdict::Good,
             relayed: false,
+            secrets: SecretNotes::default(),
             duration: Duration::ZERO,
         })
     }

@@ -4,9 +4,12 @@ use std::collections::HashSet;
 
 use gix::bstr::ByteSlice;
 use serde_json::Value;
-use store::{contract::codec, verify::VerifiedRecord};
+use store::{
+    contract::{Receipt, codec},
+    verify::{self, VerifiedRecord},
+};
 
-use super::{Look, NewState, Rejection, Site, commits, missing, verify};
+use super::{Look, NewState, Rejection, Site, commits, look::missing};
 
 /// Looks through the texts that the documents of the record before did not have.
 pub(super) fn scan(
@@ -21,43 +24,65 @@ pub(super) fn scan(
         .flat_map(|(_, document)| texts(document))
         .map(|(_, text)| text)
         .collect();
-    let mut documents: Vec<(String, &Value)> = state
-        .documents
-        .iter()
-        .map(|(name, document)| ((*name).to_owned(), document))
-        .collect();
-    let receipts = receipts(look, before, state)?;
-    documents.extend(
-        receipts
+    for (name, document) in &state.documents {
+        let site = Site::Document((*name).into());
+        new_texts(look, &site, document, &mut known);
+    }
+    for receipt in receipts(look, before, state)? {
+        let site = Site::Document(format!("receipt {}", receipt.id));
+        new_texts(look, &site, &codec::to_json(&receipt), &mut known);
+        let words: Vec<&[u8]> = receipt
+            .argv
             .iter()
-            .map(|(name, receipt)| (name.clone(), receipt)),
-    );
-    for (name, document) in documents {
-        let site = Site::Document(name);
-        for (field, text) in texts(document) {
-            if is_digest(&text) || !known.insert(text.clone()) {
-                continue;
-            }
-            look.text(&site, field.as_bytes().as_bstr(), text.as_bytes());
-        }
+            .map(|word| word.as_bstr().as_bytes())
+            .collect();
+        command(look, &site, &words);
     }
     commits::message(look, state.commit, &Site::Record)
+}
+
+/// Looks through all texts of a document.
+pub(super) fn scan_one(look: &mut Look<'_>, name: &str, document: &Value) {
+    let site = Site::Document(name.into());
+    new_texts(look, &site, document, &mut HashSet::new());
+}
+
+/// Looks through a command line as a whole, since one word says what the next one is, and word by word.
+pub(super) fn command(look: &mut Look<'_>, site: &Site, words: &[&[u8]]) {
+    let name = "argv".into();
+    look.text(site, name, &words.join(&b' '));
+    for word in words {
+        look.text(site, name, word);
+    }
+}
+
+fn new_texts(look: &mut Look<'_>, site: &Site, document: &Value, known: &mut HashSet<String>) {
+    for (field, text) in texts(document) {
+        if !is_digest(&text) && known.insert(text.clone()) {
+            look.text(site, field.as_bytes().as_bstr(), text.as_bytes());
+        }
+    }
+    // There, the name of a field may say what its value is.
+    let content = document.get("content").unwrap_or(document);
+    if let Some(extensions) = content.get("extensions").and_then(Value::as_object)
+        && !extensions.is_empty()
+        && let Ok(text) = serde_json::to_string_pretty(extensions)
+        && known.insert(text.clone())
+    {
+        look.text(site, "content.extensions".into(), text.as_bytes());
+    }
 }
 
 fn receipts(
     look: &Look<'_>,
     before: Option<&VerifiedRecord>,
     state: &NewState<'_>,
-) -> Result<Vec<(String, Value)>, Rejection> {
+) -> Result<Vec<Receipt>, Rejection> {
     if before.is_some_and(|before| before.root.receipts == state.root.receipts) {
         return Ok(Vec::new());
     }
     let receipts = verify::receipts_of(look.objects, state.root).map_err(missing)?;
-    let receipts = receipts.iter().map(|(_, receipt)| {
-        let name = format!("receipt {}", receipt.id);
-        (name, codec::to_json(receipt))
-    });
-    Ok(receipts.collect())
+    Ok(receipts.into_iter().map(|(_, receipt)| receipt).collect())
 }
 
 /// Returns all texts of a document, names of fields among them, each with the path of its field.

@@ -1,15 +1,20 @@
 //! What a scan has found, and how it is told: rule, place and line, never the value.
 
+use std::collections::BTreeSet;
+
 use gix::ObjectId;
 use store::{
     error_code::ErrorCode,
-    secrets::{Finding, Severity},
+    secrets::{Finding, Place, Severity},
 };
 
+use super::Allowed;
 use crate::rejection::Rejection;
 
 /// Most findings that one message names.
 const NAMED: usize = 10;
+/// Most findings that are kept; whatever is over is no news.
+const KEPT: usize = 2_000;
 
 /// What a finding lies in.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -28,6 +33,8 @@ pub enum Site {
     Record,
     /// A document of the record.
     Document(String),
+    /// A command line.
+    Command,
 }
 
 /// A finding, and what it lies in.
@@ -39,6 +46,20 @@ pub struct Located {
     pub site: Site,
 }
 
+impl std::fmt::Display for Site {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Site::Worktree => f.write_str("the worktree"),
+            Site::Command => f.write_str("the command line"),
+            Site::Index => f.write_str("the index"),
+            Site::Attachment => f.write_str("the attachments"),
+            Site::Commit(id) | Site::Message(id) => write!(f, "commit {id}"),
+            Site::Record => f.write_str("the record"),
+            Site::Document(name) => write!(f, "the {name}"),
+        }
+    }
+}
+
 impl std::fmt::Display for Located {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Located { finding, site } = self;
@@ -47,19 +68,37 @@ impl std::fmt::Display for Located {
             write!(f, ":{}", finding.line)?;
         }
         match site {
-            Site::Worktree => Ok(()),
-            Site::Index => f.write_str(" of the index"),
-            Site::Attachment => f.write_str(" of the attachments"),
-            Site::Commit(id) | Site::Message(id) => write!(f, " of commit {id}"),
-            Site::Record => f.write_str(" of the record"),
-            Site::Document(name) => write!(f, " of the {name}"),
+            Site::Worktree | Site::Command => Ok(()),
+            site => write!(f, " of {site}"),
         }
+    }
+}
+
+/// What is to be remembered of the look through what was pushed.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct SecretNotes {
+    /// Entries that have let something through.
+    pub allowed: BTreeSet<Allowed>,
+    /// Commits that were not looked through; counted up to a hundred.
+    pub unscanned_history: usize,
+}
+
+impl SecretNotes {
+    /// Adds what was found in one record.
+    pub fn take_in(&mut self, found: &Findings) {
+        self.allowed.extend(found.allowed.iter().cloned());
+        self.unscanned_history = self.unscanned_history.max(found.unscanned_history);
     }
 }
 
 /// All that was found, each place once.
 #[derive(Clone, Default, Debug)]
-pub struct Findings(Vec<Located>);
+pub struct Findings {
+    found: Vec<Located>,
+    allowed: BTreeSet<Allowed>,
+    /// Commits of head that were there before the work began and were not looked through; counted up to a hundred.
+    pub unscanned_history: usize,
+}
 
 impl Findings {
     pub(super) fn add(&mut self, finding: Finding, site: Site) {
@@ -71,9 +110,39 @@ impl Findings {
                 known.site == site || site == Site::Index && known.site == Site::Worktree;
             same_place && same_site && known.finding.rule == finding.rule
         };
-        if !self.0.iter().any(is_known) {
-            self.0.push(Located { finding, site });
+        // One that blocks is never crowded out by those that warn.
+        let has_room = self.found.len() < KEPT
+            || finding.severity == Severity::Block && self.blocking().next().is_none();
+        if has_room && !self.found.iter().any(is_known) {
+            self.found.push(Located { finding, site });
         }
+    }
+
+    pub(super) fn allow(&mut self, entry: Allowed) {
+        self.allowed.insert(entry);
+    }
+
+    /// Returns the entries that have let something through.
+    pub fn allowed(&self) -> impl Iterator<Item = &Allowed> {
+        self.allowed.iter()
+    }
+
+    /// Returns the files in which something blocks and that can be left out: no commit holds it too.
+    pub fn files(&self) -> Vec<&Place> {
+        let of_commits: Vec<&Place> = self
+            .blocking()
+            .filter(|found| matches!(found.site, Site::Commit(_)))
+            .map(|found| &found.finding.path)
+            .collect();
+        let mut files: Vec<&Place> = self
+            .blocking()
+            .filter(|found| matches!(found.site, Site::Worktree | Site::Index))
+            .map(|found| &found.finding.path)
+            .filter(|path| !of_commits.contains(path))
+            .collect();
+        files.sort();
+        files.dedup();
+        files
     }
 
     /// Returns what stops a handover.
@@ -87,7 +156,7 @@ impl Findings {
     }
 
     fn of(&self, severity: Severity) -> impl Iterator<Item = &Located> {
-        let found = self.0.iter();
+        let found = self.found.iter();
         found.filter(move |found| found.finding.severity == severity)
     }
 
@@ -96,11 +165,21 @@ impl Findings {
         let blocking = named(self.blocking())?;
         let detail = format!("it would hand over what looks like a secret: {blocking}");
         let rejection = Rejection::new(ErrorCode::SecretDetected, detail)
-            .hint("take it out, and replace the credential if somebody else can have read it")
-            .hint("or leave the file out: git handoff save --omit <path>")
-            .hint(
-                "or, if it is none, put gitleaks:allow on its line; a server that scans takes no such mark",
-            );
+            .hint("take it out, and replace the credential if somebody else can have read it");
+        let rejection = match self.files().is_empty() {
+            true => rejection,
+            false => rejection.hint("or leave the file out: git handoff save --omit <path>"),
+        };
+        let fingerprint = |found: &Located| found.finding.fingerprint.clone();
+        let rejection = match self.blocking().find_map(fingerprint) {
+            Some(fingerprint) => rejection.hint(format!(
+                "or, if it is none, answer for it: git handoff allow {} --reason <why>; a server takes the reasons that its operator names",
+                fingerprint.as_str()
+            )),
+            None => rejection.hint(
+                "or, if it is none, put gitleaks:allow on its line; a server takes no such mark",
+            ),
+        };
         let rejection = match named(self.warnings()) {
             Some(warnings) => rejection.hint(format!("look at these as well: {warnings}")),
             None => rejection,

@@ -1,15 +1,18 @@
 //! The files of a state that neither the record before nor the trusted base has in the same place.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use gix::{
     ObjectId,
     bstr::BString,
-    objs::{TreeRefIter, tree::EntryMode},
+    objs::{Kind, TreeRefIter, tree::EntryMode},
 };
 use store::{record::RootTree, verify::VerifiedRecord};
 
-use super::{Look, NewState, Rejection, Site, missing};
+use super::{Look, NewState, Rejection, Site, look::missing};
+
+/// Most entries of directories that were looked through elsewhere and are looked at again.
+const MAX_AGAIN: usize = 20_000;
 
 /// Looks through the trees of a state; those of `receipts/` and `lists/` are documents.
 pub(super) fn scan(
@@ -58,10 +61,10 @@ fn scan_stages(
     base: Option<ObjectId>,
 ) -> Result<(), Rejection> {
     let before = match known {
-        Some(known) => entries(look.objects, known)?,
+        Some(known) => entries(look, known)?,
         None => Vec::new(),
     };
-    for (name, mode, stage) in entries(look.objects, conflicts)? {
+    for (name, mode, stage) in entries(look, conflicts)? {
         let known = before.iter().filter(|(known, _, _)| *known == name);
         let known = known.map(|(_, _, id)| *id).chain(base);
         if mode.is_tree() {
@@ -73,9 +76,37 @@ fn scan_stages(
 
 /// A directory that is looked through, and those that stood in the same place before.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Place {
+pub(super) struct Place {
     tree: ObjectId,
     known: Vec<ObjectId>,
+}
+
+/// Directories that were looked through.
+#[derive(Default)]
+pub(super) struct Seen {
+    places: HashMap<Place, BString>,
+    /// Entries of directories that stand in other places too, which were looked at again for the rules of paths.
+    again: usize,
+}
+
+impl Seen {
+    /// Tells whether a directory is to be looked through at a path.
+    ///
+    /// One that stands in two places says the same in both, but for rules of paths. A few objects can name millions
+    /// of files that way, so not all places are gone to.
+    fn is_news(&mut self, place: &Place, path: &BString, entries: usize) -> bool {
+        match self.places.get(place) {
+            None => {
+                self.places.insert(place.clone(), path.clone());
+                true
+            }
+            Some(known) if known == path => false,
+            Some(_) => {
+                self.again = self.again.saturating_add(entries);
+                self.again <= MAX_AGAIN
+            }
+        }
+    }
 }
 
 /// Looks through one tree.
@@ -85,20 +116,22 @@ pub(super) fn scan_one(
     tree: ObjectId,
     known: Vec<ObjectId>,
 ) -> Result<(), Rejection> {
-    let mut seen = HashSet::new();
     let mut stack = vec![(BString::default(), Place { tree, known })];
     while let Some((path, place)) = stack.pop() {
-        // The same directory in many places is looked through once: a few objects can name millions of files.
-        if place.known.contains(&place.tree) || !seen.insert(place.clone()) {
+        if place.known.contains(&place.tree) {
+            continue;
+        }
+        let all = entries(look, place.tree)?;
+        if !look.seen.is_news(&place, &path, all.len()) {
             continue;
         }
         let mut known: HashMap<BString, Vec<(EntryMode, ObjectId)>> = HashMap::new();
         for tree in &place.known {
-            for (name, mode, id) in entries(look.objects, *tree)? {
+            for (name, mode, id) in entries(look, *tree)? {
                 known.entry(name).or_default().push((mode, id));
             }
         }
-        for (name, mode, id) in entries(look.objects, place.tree)? {
+        for (name, mode, id) in all {
             let here = known.remove(&name).unwrap_or_default();
             if mode.is_commit() || here.iter().any(|(_, known)| *known == id) {
                 continue;
@@ -122,11 +155,11 @@ fn below(path: &BString, name: &BString) -> BString {
 }
 
 fn entries(
-    objects: &gix::Repository,
+    look: &Look<'_>,
     tree: ObjectId,
 ) -> Result<Vec<(BString, EntryMode, ObjectId)>, Rejection> {
-    let tree = objects.find_tree(tree).map_err(missing)?;
-    TreeRefIter::from_bytes(&tree.data, objects.object_hash())
+    let data = look.object(tree, Kind::Tree)?;
+    TreeRefIter::from_bytes(&data, look.objects.object_hash())
         .map(|entry| {
             let entry = entry.map_err(missing)?;
             Ok((entry.filename.into(), entry.mode, entry.oid.into()))
