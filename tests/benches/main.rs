@@ -67,10 +67,13 @@ fn main() -> ExitCode {
             groups.push(measure(quick));
         }
     }
-    let text = report::markdown(&groups);
     match write {
-        Some(file) => fs::write(&file, text).expect("the report can be written"),
-        None => print!("{text}"),
+        Some(file) => {
+            let before = only.and_then(|_| fs::read_to_string(&file).ok());
+            let text = report::markdown(&groups, &before.unwrap_or_default());
+            fs::write(&file, text).expect("the report can be written");
+        }
+        None => print!("{}", report::markdown(&groups, "")),
     }
     let missed = groups
         .iter()

@@ -12,16 +12,36 @@ pub(crate) struct Group {
     pub(crate) notes: Vec<String>,
 }
 
-/// Returns the whole report.
-pub(crate) fn markdown(groups: &[Group]) -> String {
+/// Returns the whole report; groups that were not measured now stay as `before` has them.
+pub(crate) fn markdown(groups: &[Group], before: &str) -> String {
+    let mut sections: Vec<String> = before.split(SECTION).skip(1).map(String::from).collect();
+    for group in groups {
+        let title = format!("{}\n", group.title);
+        let found = sections
+            .iter()
+            .position(|section| section.starts_with(&title));
+        let made = section(group);
+        match found {
+            Some(at) => sections[at] = made,
+            None => sections.push(made),
+        }
+    }
     let mut text = String::from(HEAD);
     text.push_str(&machine());
-    for group in groups {
-        let _ = write!(text, "\n## {}\n\n{}\n\n", group.title, group.about);
-        table(&mut text, &group.rows);
-        for note in &group.notes {
-            let _ = write!(text, "\n{note}\n");
-        }
+    for section in sections {
+        text.push_str(SECTION);
+        text.push_str(&section);
+    }
+    text
+}
+
+const SECTION: &str = "\n## ";
+
+fn section(group: &Group) -> String {
+    let mut text = format!("{}\n\n{}\n\n", group.title, group.about);
+    table(&mut text, &group.rows);
+    for note in &group.notes {
+        let _ = write!(text, "\n{note}\n");
     }
     text
 }
@@ -35,6 +55,8 @@ This report is written by
 ```sh
 cargo bench -p git-handoff --bench report -- --write docs/performance.md
 ```
+
+or group by group, with `--only capture`, `transfer`, `hook`, `reading`, `storage` or `growth`.
 
 Runs alternate: ours, the peer's, the peer's, ours. A time is the median of the runs, with the least and the greatest; a ratio is the
 median of the ratios of one round each. CPU time is that of all processes, the server's over a path among them; the peak is
