@@ -66,6 +66,8 @@ proptest! {
             world.handoff(&edited.dir, restore.iter().chain(flags)).ok();
         }
         forget_times(&dir);
+        // Git looks here as it has looked there: what it cannot convert, and finds unchanged, it notes as such.
+        world.git(&dir, ["status"]).ok();
         let restored = Unhidden::of(&world, &dir, world.root().join("unhidden-too"));
         prop_assert_eq!(differences(&was, &state(&world, &restored.copy)), Vec::<String>::new());
         // A flag that would hide an edit is set where it is asked for.

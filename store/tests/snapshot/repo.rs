@@ -106,6 +106,29 @@ impl Repo {
         fs::set_permissions(self.path(path), fs::Permissions::from_mode(mode)).unwrap();
     }
 
+    /// Gives all files a time that no index has.
+    pub(crate) fn touch_all(&self) {
+        let touch = [
+            "-type",
+            "f",
+            "-not",
+            "-path",
+            "./.git/*",
+            "-exec",
+            "touch",
+            "-d",
+            "@1000000000",
+            "{}",
+            "+",
+        ];
+        let touched = Command::new("find")
+            .arg(".")
+            .args(touch)
+            .current_dir(&self.dir)
+            .status();
+        assert!(touched.unwrap().success());
+    }
+
     pub(crate) fn fifo(&self, path: &str) {
         let made = Command::new("mkfifo").arg(self.path(path)).status();
         assert!(made.unwrap().success());
