@@ -10,6 +10,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use crate::own_file;
+
 /// The directory of the hook in one repository.
 #[derive(Clone, Debug)]
 pub struct ServerDir {
@@ -67,14 +69,14 @@ impl ServerDir {
         Ok(made)
     }
 
-    /// Makes a temporary file in the directory.
+    /// Makes a temporary file in the directory, locked; what killed runs left of such files goes.
     ///
     /// # Errors
     ///
     /// Where it cannot be made.
     pub(crate) fn temporary(&self) -> io::Result<tempfile::NamedTempFile> {
         self.make(&self.path)?;
-        tempfile::NamedTempFile::new_in(&self.path)
+        own_file::new_in(&self.path)
     }
 
     /// Gives a file the access rights of the repository's files, and none to others.

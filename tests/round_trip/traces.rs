@@ -43,6 +43,7 @@ fn add(dir: &Path, found: &mut Vec<PathBuf>) {
         let is_temporary = name.starts_with("tmp_objdir-")
             || name.starts_with(".tmp")
             || name.starts_with(".handoff-")
+            || name.starts_with(".new-")
             || name.ends_with(".lock");
         if is_temporary {
             found.push(entry.path());

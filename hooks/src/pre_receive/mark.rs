@@ -55,7 +55,9 @@ impl Mark {
         after: ObjectId,
     ) {
         let write = || -> std::io::Result<()> {
-            let mut file = tempfile::NamedTempFile::new_in(server_dir.directory("verified")?)?;
+            server_dir.directory("verified")?;
+            // Not beside the marks: there may be one of each of many scopes.
+            let mut file = server_dir.temporary()?;
             writeln!(file, "{after}")?;
             if let Some(before) = before {
                 writeln!(file, "{before}")?;

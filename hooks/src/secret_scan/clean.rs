@@ -98,7 +98,7 @@ fn read(path: Option<&Path>) -> Vec<Entry> {
 fn write(path: &Path, entries: &[Entry]) -> std::io::Result<()> {
     let dir = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(dir)?;
-    let mut file = tempfile::NamedTempFile::new_in(dir)?;
+    let mut file = own_file::new_in(dir)?;
     file.write_all(entries.as_flattened())?;
     file.persist(path)?;
     Ok(())
