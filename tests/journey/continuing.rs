@@ -8,7 +8,7 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::{
-    people::{self, AGENT, agent, developer, error_code, server_and_clone},
+    people::{self, AGENT, agent, developer, error_code, prove, server_and_clone},
     world::{Output, World},
 };
 
@@ -49,17 +49,7 @@ fn hand_over(world: &World, draft: &str) -> (PathBuf, PathBuf) {
     let parser = "def parse(text):\n    return text\n\n# end\n";
     world.write(&dir, "parser.py", parser);
     world.write(&dir, "notes.txt", "half done\n");
-    let run = [
-        "run",
-        "--claim",
-        "AC-3",
-        "--",
-        "grep",
-        "-q",
-        "def",
-        "parser.py",
-    ];
-    agent(world, &dir, run).ok();
+    prove(world, &dir);
     save(world, &dir, draft).ok();
     world.tick();
     (server, dir)
@@ -440,17 +430,7 @@ fn an_old_generation_says_so_first_and_cannot_be_accepted() {
     let (server, dir) = hand_over(&world, DRAFT);
     let dev = pick_up(&world, &server);
     world.write(&dir, "notes.txt", "more\n");
-    let run = [
-        "run",
-        "--claim",
-        "AC-3",
-        "--",
-        "grep",
-        "-q",
-        "def",
-        "parser.py",
-    ];
-    agent(&world, &dir, run).ok();
+    prove(&world, &dir);
     save(&world, &dir, DRAFT).ok();
     // What was read is what is accepted, and that is overtaken.
     let stale = developer(&world, &dev, ["accept", "work", "--json"]).code(3);

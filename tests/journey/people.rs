@@ -47,6 +47,13 @@ pub(crate) fn developer<S: AsRef<OsStr>>(
     world.handoff_as(DEVELOPER, dir, args)
 }
 
+/// Runs, as the agent, what proves the claim `AC-3` about `parser.py`; its receipt is kept.
+pub(crate) fn prove(world: &World, dir: &Path) {
+    let check = ["run", "--claim", "AC-3", "--"];
+    let command = ["grep", "-q", "def", "parser.py"];
+    agent(world, dir, [check, command].concat()).ok();
+}
+
 /// Makes a server that holds one commit on `main`, and a clone of it named `name`.
 pub(crate) fn server_and_clone(world: &World, name: &str) -> (PathBuf, PathBuf) {
     let server = world.bare("server");

@@ -6,7 +6,9 @@ use serde_json::json;
 
 use crate::{
     files::{export, file, leftovers},
-    people::{self, AGENT, DEVELOPER, OTHER, agent, developer, error_code, server_and_clone},
+    people::{
+        self, AGENT, DEVELOPER, OTHER, agent, developer, error_code, prove, server_and_clone,
+    },
     state::{Untouched, Worktree},
     world::{Output, World},
 };
@@ -23,17 +25,7 @@ fn work(world: &World, name: &str) -> (PathBuf, PathBuf) {
     let (server, dir) = server_and_clone(world, name);
     world.write(&dir, "parser.py", "def parse(text):\n    return text\n");
     world.write(&dir, "notes.txt", "half done\n");
-    let run = [
-        "run",
-        "--claim",
-        "AC-3",
-        "--",
-        "grep",
-        "-q",
-        "def",
-        "parser.py",
-    ];
-    agent(world, &dir, run).ok();
+    prove(world, &dir);
     (server, dir)
 }
 

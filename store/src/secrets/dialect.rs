@@ -16,17 +16,13 @@ pub struct RegexError(#[source] Box<regex::Error>);
 /// Compiles an expression as Go would: `\w`, `\d`, `\b` and case are those of ASCII.
 pub(super) fn compile(pattern: &str) -> Result<Regex, RegexError> {
     let translated = translate(pattern);
-    let build = |unicode: bool| {
+    in_ascii_or_unicode(|unicode| {
         RegexBuilder::new(&translated)
             .unicode(unicode)
             .octal(true)
             .size_limit(SIZE_LIMIT)
             .build()
-    };
-    // A class with letters beyond ASCII exists in Unicode mode alone.
-    build(false)
-        .or_else(|error| build(true).map_err(|_| error))
-        .map_err(|error| RegexError(error.into()))
+    })
 }
 
 /// Compiles expressions that are looked for together; each of them compiles.
@@ -34,13 +30,19 @@ pub(super) fn compile_set<'p>(
     patterns: impl IntoIterator<Item = &'p str>,
 ) -> Result<RegexSet, RegexError> {
     let translated: Vec<String> = patterns.into_iter().map(translate).collect();
-    let build = |unicode: bool| {
+    in_ascii_or_unicode(|unicode| {
         RegexSetBuilder::new(&translated)
             .unicode(unicode)
             .octal(true)
             .size_limit(SIZE_LIMIT)
             .build()
-    };
+    })
+}
+
+/// Builds without Unicode mode, and in it where that alone can be: a class with letters beyond ASCII exists nowhere else.
+fn in_ascii_or_unicode<T>(
+    build: impl Fn(bool) -> Result<T, regex::Error>,
+) -> Result<T, RegexError> {
     build(false)
         .or_else(|error| build(true).map_err(|_| error))
         .map_err(|error| RegexError(error.into()))
