@@ -53,8 +53,8 @@ fn an_http_server_that_says_no_is_reported_once() {
     let server = pair.server();
     pair.set_remote(server.variable("HANDOFF_TEST_URL_READER1"));
     pair.record("a", "one");
-    let run = pair.git(["push", "handoff"]).failed().says("403");
-    assert_eq!(run.err.matches("403").count(), 1, "{run:#?}");
+    let run = pair.git(["push", "handoff"]).failed().says("error: 403");
+    assert_eq!(run.err.matches("error: 403").count(), 1, "{run:#?}");
     pair.set_remote(server.variable("HANDOFF_TEST_URL_PLAIN"));
     pair.git(["ls-remote", "handoff"])
         .failed()
