@@ -6,7 +6,9 @@ use gix::bstr::{BStr, BString, ByteSlice};
 
 use super::{
     finding::Severity,
-    rule_set::{Allowlist, Lazy, Rule, RuleSet, Target},
+    pattern::{Lazy, PathPattern},
+    rule::{Allowlist, Rule, Target},
+    rule_set::RuleSet,
 };
 
 /// Where a text comes from.
@@ -31,15 +33,14 @@ impl Source<'_> {
     /// Tells whether a rule speaks of files of this path.
     pub(super) fn is_in(&self, rule: &Rule) -> bool {
         match &rule.path {
-            Some(lazy) => self.matches(lazy),
+            Some(path) => self.matches(path),
             None => true,
         }
     }
 
     /// Tells whether an expression matches the path.
-    pub(super) fn matches(&self, lazy: &Lazy) -> bool {
-        lazy.get()
-            .is_some_and(|regex| regex.is_match(&self.slashes()))
+    pub(super) fn matches(&self, path: &PathPattern) -> bool {
+        path.is_match(self.slashes().as_ref())
     }
 
     /// Tells whether it is a file of a programming language.
@@ -101,7 +102,6 @@ impl Found<'_> {
         };
         let matches =
             |lazy: &Lazy, bytes: &[u8]| lazy.get().is_some_and(|regex| regex.is_match(bytes));
-        let path = self.source.slashes();
         let lower = self.secret.to_ascii_lowercase();
         let parts = [
             (!list.commits.is_empty()).then(|| {
@@ -110,7 +110,7 @@ impl Found<'_> {
                     .any(|commit| self.source.commit == Some(commit.as_str()))
             }),
             (!list.paths.is_empty())
-                .then(|| by_path && list.paths.iter().any(|lazy| matches(lazy, &path))),
+                .then(|| by_path && list.paths.iter().any(|path| self.source.matches(path))),
             (!list.regexes.is_empty())
                 .then(|| list.regexes.iter().any(|lazy| matches(lazy, target))),
             (!list.stopwords.is_empty())

@@ -147,14 +147,6 @@ impl Config {
         config.merge_into(base)
     }
 
-    /// Reads a rule file of ours, whose keys have the case that gitleaks writes them in.
-    pub(super) fn parse_own(text: &str, path: &Path) -> Result<Self, ConfigError> {
-        toml::from_str(text).map_err(|error| ConfigError::Form {
-            path: path.into(),
-            message: error.message().to_owned(),
-        })
-    }
-
     /// Reads the text of a file.
     pub(super) fn parse(text: &str, path: &Path) -> Result<Self, ConfigError> {
         let form = |message: String| ConfigError::Form {
@@ -204,6 +196,14 @@ impl Config {
 }
 
 impl RuleConfig {
+    /// Returns its keywords in small letters.
+    pub(super) fn small_keywords(&self) -> Vec<String> {
+        self.keywords
+            .iter()
+            .map(|word| word.to_lowercase())
+            .collect()
+    }
+
     fn take_over(&mut self, other: RuleConfig) {
         if !other.description.is_empty() {
             self.description = other.description;

@@ -4,6 +4,7 @@
 //! repetition, and `[`, `&&`, `--` and `~~` inside a class; it knows `\Q…\E`; and `\<` is an escaped `<`.
 
 use regex::bytes::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
+use regex_automata::{meta, util::syntax};
 
 /// Bytes that one compiled expression may take.
 const SIZE_LIMIT: usize = 64 << 20;
@@ -23,6 +24,33 @@ pub(super) fn compile(pattern: &str) -> Result<Regex, RegexError> {
             .size_limit(SIZE_LIMIT)
             .build()
     })
+    .map_err(|error| RegexError(error.into()))
+}
+
+/// Compiles an expression for texts as short as paths: in a part of the time, for a search that takes longer.
+pub(super) fn compile_for_paths(pattern: &str) -> Result<meta::Regex, Box<meta::BuildError>> {
+    let translated = translate(pattern);
+    let form = |unicode| {
+        syntax::Config::new()
+            .unicode(unicode)
+            .utf8(false)
+            .octal(true)
+    };
+    // Without the engines and literals that are worth their building in long texts alone.
+    let engines = meta::Config::new()
+        .utf8_empty(false)
+        .auto_prefilter(false)
+        .hybrid(false)
+        .dfa(false)
+        .onepass(false)
+        .nfa_size_limit(Some(SIZE_LIMIT));
+    in_ascii_or_unicode(|unicode| {
+        meta::Builder::new()
+            .syntax(form(unicode))
+            .configure(engines.clone())
+            .build(&translated)
+    })
+    .map_err(Box::new)
 }
 
 /// Compiles expressions that are looked for together; each of them compiles.
@@ -37,15 +65,12 @@ pub(super) fn compile_set<'p>(
             .size_limit(SIZE_LIMIT)
             .build()
     })
+    .map_err(|error| RegexError(error.into()))
 }
 
 /// Builds without Unicode mode, and in it where that alone can be: a class with letters beyond ASCII exists nowhere else.
-fn in_ascii_or_unicode<T>(
-    build: impl Fn(bool) -> Result<T, regex::Error>,
-) -> Result<T, RegexError> {
-    build(false)
-        .or_else(|error| build(true).map_err(|_| error))
-        .map_err(|error| RegexError(error.into()))
+fn in_ascii_or_unicode<T, E>(build: impl Fn(bool) -> Result<T, E>) -> Result<T, E> {
+    build(false).or_else(|error| build(true).map_err(|_| error))
 }
 
 fn translate(pattern: &str) -> String {

@@ -1,48 +1,26 @@
-//! Rules, ready to be used: one automaton of all keywords, and expressions that are compiled when first needed.
+//! Rules, ready to be used: their keywords together, and each rule made when it is first asked.
 
-use std::{
-    path::Path,
-    sync::{Arc, OnceLock},
-};
+use std::{path::Path, sync::OnceLock};
 
 use gix::bstr::BStr;
-use regex::bytes::{Regex, RegexSet};
+use regex::bytes::RegexSet;
 
 use super::{
     allowlist::Source,
-    check::Check,
-    config::{AllowlistConfig, Config, ConfigError, RequiredConfig, RuleConfig},
+    config::{Config, ConfigError, RequiredConfig, RuleConfig},
     dialect,
-    finding::Severity,
     keywords::Keywords,
+    own_rules::{self, OwnRule, Reads},
+    pattern::{Origin, PathPattern},
+    rule::{Allowlist, Form, Required, Rule},
 };
 use crate::digest::Digest;
 
-/// Our own rules, by family.
-const OWN_RULES: &[&str] = &[
-    include_str!("rules/keys.toml"),
-    include_str!("rules/credential_files.toml"),
-    include_str!("rules/databases.toml"),
-    include_str!("rules/cloud.toml"),
-    include_str!("rules/forges.toml"),
-    include_str!("rules/registries.toml"),
-    include_str!("rules/chat.toml"),
-    include_str!("rules/payment.toml"),
-    include_str!("rules/ai.toml"),
-    include_str!("rules/operations.toml"),
-    include_str!("rules/services.toml"),
-    include_str!("rules/generic.toml"),
-];
-/// How far before and behind its keyword one of our own rules looks, in bytes, unless it says otherwise.
-const REACH: (usize, usize) = (96, 512);
-
 /// Rules that a scan looks for.
 pub struct RuleSet {
-    pub(super) rules: Vec<Rule>,
-    /// Finds keywords, whatever their case.
+    slots: Vec<Slot>,
+    /// Finds keywords, and the rules that have them.
     pub(super) keywords: Keywords,
-    /// For each keyword the rules that have it.
-    pub(super) rules_of_keyword: Vec<Vec<usize>>,
     /// Rules without keyword that read contents.
     pub(super) always: Vec<usize>,
     /// Rules that judge a file by its name alone.
@@ -61,104 +39,44 @@ pub struct PathRules {
     speaking: Vec<usize>,
 }
 
-/// One rule.
-pub(super) struct Rule {
-    pub(super) id: Arc<str>,
-    pub(super) severity: Severity,
-    pub(super) regex: Option<Lazy>,
-    pub(super) path: Option<Lazy>,
-    pub(super) secret_group: usize,
-    pub(super) entropy: f64,
-    pub(super) keywords: Vec<String>,
-    pub(super) allowlists: Vec<Allowlist>,
-    pub(super) required: Vec<Required>,
-    pub(super) check: Check,
-    /// Where it looks.
-    pub(super) form: Form,
-    /// What the name before an assigned value must be.
-    pub(super) name: Option<Lazy>,
-    /// It only helps other rules.
-    pub(super) silent: bool,
+/// The place of a rule in its set; one of ours is made when it is first asked.
+struct Slot {
+    form: Form,
+    own: Option<OwnRule>,
+    made: OnceLock<Box<Rule>>,
 }
 
-/// Where a rule looks.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
-    /// At its keyword, which begins the value: `after` bytes from there.
-    Token { after: usize },
-    /// At the value that is assigned to a name that holds its keyword.
-    Assigned,
-    /// Around its keyword.
-    Near { before: usize, after: usize },
-    /// At all of the text, as gitleaks does.
-    Text,
-}
-
-impl Form {
-    /// Tells whether the rule is one of ours.
-    pub(super) fn is_own(self) -> bool {
-        self != Form::Text
+impl Slot {
+    fn of_own(own: OwnRule) -> Result<Self, String> {
+        Ok(Slot {
+            form: Form::new(Origin::Own, own.form, own.before, own.after)?,
+            own: Some(own),
+            made: OnceLock::new(),
+        })
     }
-}
 
-/// An expression that is compiled when it is first needed.
-pub(super) struct Lazy {
-    pattern: String,
-    compiled: OnceLock<Option<Regex>>,
-}
-
-impl Lazy {
-    fn new(pattern: String) -> Self {
-        Lazy {
-            pattern,
-            compiled: OnceLock::new(),
+    fn of(rule: Rule) -> Self {
+        Slot {
+            form: rule.form,
+            own: None,
+            made: OnceLock::from(Box::new(rule)),
         }
     }
 
-    /// Returns the expression; every one was proved to compile, ours by a test, others when they were read.
-    pub(super) fn get(&self) -> Option<&Regex> {
-        self.compiled
-            .get_or_init(|| dialect::compile(&self.pattern).ok())
-            .as_ref()
+    fn id(&self) -> &str {
+        match &self.own {
+            Some(own) => own.id,
+            None => &self.rule().id,
+        }
     }
 
-    fn prove(&self) -> Result<(), dialect::RegexError> {
-        // Compiled once more when it is used: most never are, and keep no memory.
-        dialect::compile(&self.pattern).map(drop)
+    fn rule(&self) -> &Rule {
+        self.made.get_or_init(|| {
+            let config = self.own.as_ref().map(OwnRule::config).unwrap_or_default();
+            // A test makes every one.
+            Box::new(Rule::new(Origin::Own, &config).expect("our rules make sense"))
+        })
     }
-}
-
-/// Another rule that must have found something near.
-pub(super) struct Required {
-    pub(super) rule: usize,
-    pub(super) lines: Option<u64>,
-    pub(super) columns: Option<u64>,
-}
-
-/// What lets findings through.
-pub(super) struct Allowlist {
-    pub(super) all: bool,
-    pub(super) commits: Vec<String>,
-    pub(super) paths: Vec<Lazy>,
-    pub(super) regexes: Vec<Lazy>,
-    pub(super) target: Target,
-    pub(super) stopwords: Vec<String>,
-    pub(super) target_rules: Vec<String>,
-}
-
-/// What the expressions of an allowlist look at.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Target {
-    Secret,
-    Match,
-    Line,
-}
-
-/// Where rules come from.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Origin {
-    Own,
-    Others,
 }
 
 impl RuleSet {
@@ -168,7 +86,7 @@ impl RuleSet {
     ///
     /// Never, as a test shows; the rule file is a part of this program.
     pub fn own() -> Result<Self, ConfigError> {
-        Self::build(&[(Origin::Own, own_config()?)])
+        Self::build(|_| true, &Config::default())
     }
 
     /// Returns our own rules together with those of a gitleaks configuration.
@@ -181,15 +99,12 @@ impl RuleSet {
     /// Where the file cannot be read, or a rule of it makes no sense.
     pub fn with_file(path: &Path) -> Result<Self, ConfigError> {
         let others = Config::read(path)?;
-        let mut own = own_config()?;
-        own.rules.retain(|rule| {
-            !others.disabled.contains(&rule.id)
-                && !others
-                    .rules
-                    .iter()
-                    .any(|other| other.id == rule.id && other.regex.is_some())
-        });
-        Self::build(&[(Origin::Own, own), (Origin::Others, others)])
+        let is_left_out = |id: &str| {
+            let mut rules = others.rules.iter();
+            others.disabled.iter().any(|disabled| disabled == id)
+                || rules.any(|other| other.id == id && other.regex.is_some())
+        };
+        Self::build(|own| !is_left_out(own.id), &others)
     }
 
     /// Returns the rules of a gitleaks configuration alone.
@@ -198,7 +113,21 @@ impl RuleSet {
     ///
     /// Where the file cannot be read, or a rule of it makes no sense.
     pub fn of_file(path: &Path) -> Result<Self, ConfigError> {
-        Self::build(&[(Origin::Others, Config::read(path)?)])
+        Self::build(|_| false, &Config::read(path)?)
+    }
+
+    /// Returns a rule.
+    pub(super) fn rule(&self, at: usize) -> &Rule {
+        self.slots[at].rule()
+    }
+
+    /// Returns where a rule looks, which is known before it is made.
+    pub(super) fn form(&self, at: usize) -> Form {
+        self.slots[at].form
+    }
+
+    fn rules(&self) -> impl Iterator<Item = &Rule> {
+        self.slots.iter().map(Slot::rule)
     }
 
     /// Returns the digest of all that the rules say, to remember under it what was found clean.
@@ -210,7 +139,7 @@ impl RuleSet {
     /// alike.
     pub fn rules_of_path(&self, path: &BStr) -> PathRules {
         let source = Source { path, commit: None };
-        let patterns = || self.path_patterns().map(|lazy| &*lazy.pattern);
+        let patterns = || self.path_patterns().map(|path| path.as_str());
         let set = self
             .path_set
             .get_or_init(|| dialect::compile_set(patterns()).ok());
@@ -219,7 +148,7 @@ impl RuleSet {
             // Too much for one automaton: one by one.
             None => {
                 let all = self.path_patterns().enumerate();
-                all.filter(|(_, lazy)| source.matches(lazy))
+                all.filter(|(_, path)| source.matches(path))
                     .map(|(at, _)| at)
                     .collect()
             }
@@ -230,8 +159,8 @@ impl RuleSet {
         }
     }
 
-    fn path_patterns(&self) -> impl Iterator<Item = &Lazy> {
-        let of_rules = self.rules.iter().flat_map(|rule| {
+    fn path_patterns(&self) -> impl Iterator<Item = &PathPattern> {
+        let of_rules = self.rules().flat_map(|rule| {
             let lists = rule.allowlists.iter().flat_map(|list| &list.paths);
             rule.path.iter().chain(lists)
         });
@@ -240,120 +169,104 @@ impl RuleSet {
 
     /// Tells whether an allowlist names commits, so that what is found depends on the commit.
     pub fn names_commits(&self) -> bool {
-        let of_rules = self.rules.iter().flat_map(|rule| &rule.allowlists);
+        // None of ours does.
+        let others = self.slots.iter().filter(|slot| slot.own.is_none());
+        let of_rules = others.flat_map(|slot| &slot.rule().allowlists);
         let mut all = of_rules.chain(&self.allowlists);
         all.any(|list| !list.commits.is_empty())
     }
 
     /// Returns how many rules there are.
     pub fn len(&self) -> usize {
-        self.rules.len()
+        self.slots.len()
     }
 
     /// Tells whether there is no rule.
     pub fn is_empty(&self) -> bool {
-        self.rules.is_empty()
+        self.slots.is_empty()
     }
 
-    fn build(configs: &[(Origin, Config)]) -> Result<Self, ConfigError> {
-        let mut rules: Vec<Rule> = Vec::new();
-        let mut allowlists = Vec::new();
-        let mut told = String::new();
-        for (origin, config) in configs {
-            match origin {
-                // Their text says all of them; others may have taken some out.
-                Origin::Own => {
-                    OWN_RULES.iter().for_each(|text| told.push_str(text));
-                    for rule in &config.rules {
-                        told.push_str(&rule.id);
-                        told.push('\n');
-                    }
-                }
-                Origin::Others => {
-                    told.push_str(&format!("{:?}{:?}", config.rules, config.allowlists));
-                }
-            }
-            for rule in &config.rules {
-                rules.push(
-                    Rule::new(*origin, rule)
-                        .map_err(|message| config_error(config, rule, message))?,
-                );
-            }
-            for allowlist in &config.allowlists {
-                let made = Allowlist::new(*origin, allowlist);
-                allowlists.push(made.map_err(|message| ConfigError::Form {
-                    path: config.path.clone(),
-                    message,
-                })?);
-            }
-        }
-        for (_, config) in configs {
-            for rule in config.rules.iter().filter(|rule| !rule.required.is_empty()) {
-                let required = resolve(&rules, &rule.required)
-                    .map_err(|message| config_error(config, rule, message))?;
-                if let Some(made) = rules.iter_mut().find(|made| *made.id == *rule.id) {
-                    made.required = required;
-                }
-            }
-        }
-        Ok(Self::assemble(rules, allowlists, &told))
-    }
-
-    fn assemble(rules: Vec<Rule>, allowlists: Vec<Allowlist>, told: &str) -> Self {
-        let mut words: Vec<String> = Vec::new();
-        let mut rules_of_keyword: Vec<Vec<usize>> = Vec::new();
-        let mut places = std::collections::HashMap::new();
+    /// Puts our own rules, but for those that are left out, before those of others.
+    fn build(keeps: impl Fn(&OwnRule) -> bool, others: &Config) -> Result<Self, ConfigError> {
+        let (mut slots, mut told): (Vec<Slot>, Vec<u8>) = Default::default();
         let (mut always, mut by_name) = (Vec::new(), Vec::new());
-        for (at, rule) in rules.iter().enumerate() {
-            if rule.regex.is_none() && rule.form != Form::Assigned {
-                by_name.push(at);
-                continue;
-            }
-            if rule.keywords.is_empty() {
-                always.push(at);
-            }
-            for word in &rule.keywords {
-                let place = *places.entry(word.clone()).or_insert_with(|| {
-                    words.push(word.clone());
-                    rules_of_keyword.push(Vec::new());
-                    words.len() - 1
-                });
-                rules_of_keyword[place].push(at);
+        let mut places = Vec::new();
+        for own in own_rules::rules() {
+            let place = keeps(&own).then_some(slots.len());
+            places.push(place);
+            if let Some(place) = place {
+                match own.reads {
+                    Reads::Name => by_name.push(place),
+                    Reads::All => always.push(place),
+                    Reads::Keywords => {}
+                }
+                told.extend_from_slice(own.text().as_bytes());
+                let id = own.id;
+                let slot = Slot::of_own(own);
+                slots.push(slot.map_err(|message| config_error(others, id, message))?);
             }
         }
-        RuleSet {
-            digest: Digest::of(told.as_bytes()),
-            rules,
+        let mut words: Vec<(&str, usize)> = own_rules::keywords()
+            .filter_map(|(word, at)| Some((word, places[at]?)))
+            .collect();
+        let first = slots.len();
+        for rule in &others.rules {
+            let made = Rule::new(Origin::Others, rule);
+            let made = made.map_err(|message| config_error(others, &rule.id, message))?;
+            if made.regex.is_none() {
+                by_name.push(slots.len());
+            } else if rule.keywords.is_empty() {
+                always.push(slots.len());
+            }
+            slots.push(Slot::of(made));
+        }
+        let lower: Vec<Vec<String>> = others
+            .rules
+            .iter()
+            .map(RuleConfig::small_keywords)
+            .collect();
+        for (place, of_rule) in (first..).zip(&lower) {
+            if slots[place].rule().regex.is_some() {
+                words.extend(of_rule.iter().map(|word| (word.as_str(), place)));
+            }
+        }
+        for (place, rule) in (first..).zip(&others.rules) {
+            let required = resolve(&slots, &rule.required)
+                .map_err(|message| config_error(others, &rule.id, message))?;
+            if let Some(made) = slots[place].made.get_mut() {
+                made.required = required;
+            }
+        }
+        let allowlists = others.allowlists.iter().map(|list| {
+            Allowlist::new(Origin::Others, list).map_err(|message| ConfigError::Form {
+                path: others.path.clone(),
+                message,
+            })
+        });
+        told.extend(format!("{:?}{:?}", others.rules, others.allowlists).into_bytes());
+        Ok(RuleSet {
+            digest: Digest::of(&told),
             keywords: Keywords::new(words),
-            rules_of_keyword,
+            allowlists: allowlists.collect::<Result<_, _>>()?,
+            slots,
             always,
             by_name,
-            allowlists,
             path_set: OnceLock::new(),
-        }
+        })
     }
 }
 
-fn own_config() -> Result<Config, ConfigError> {
-    let mut all = Config::default();
-    for text in OWN_RULES {
-        all.rules
-            .extend(Config::parse_own(text, Path::new("rules"))?.rules);
-    }
-    Ok(all)
-}
-
-fn config_error(config: &Config, rule: &RuleConfig, message: String) -> ConfigError {
+fn config_error(config: &Config, rule: &str, message: String) -> ConfigError {
     ConfigError::Rule {
         path: config.path.clone(),
-        rule: rule.id.clone(),
+        rule: rule.to_owned(),
         message,
     }
 }
 
-fn resolve(rules: &[Rule], required: &[RequiredConfig]) -> Result<Vec<Required>, String> {
+fn resolve(slots: &[Slot], required: &[RequiredConfig]) -> Result<Vec<Required>, String> {
     let find = |required: &RequiredConfig| {
-        let at = rules.iter().position(|rule| *rule.id == *required.id);
+        let at = slots.iter().position(|slot| slot.id() == required.id);
         Ok(Required {
             rule: at.ok_or_else(|| {
                 format!("it requires the rule `{}`, which is not there", required.id)
@@ -363,156 +276,6 @@ fn resolve(rules: &[Rule], required: &[RequiredConfig]) -> Result<Vec<Required>,
         })
     };
     required.iter().map(find).collect()
-}
-
-/// Makes an expression; one of others must be proved now.
-fn expression(origin: Origin, pattern: &str) -> Result<Lazy, String> {
-    let lazy = Lazy::new(pattern.to_owned());
-    if origin == Origin::Others {
-        lazy.prove().map_err(|error| one_line(&error.to_string()))?;
-    }
-    Ok(lazy)
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-fn form(origin: Origin, rule: &RuleConfig) -> Result<Form, String> {
-    let after = rule.after.unwrap_or(REACH.1);
-    match (origin, rule.form.as_deref()) {
-        (Origin::Others, _) | (_, Some("text")) => Ok(Form::Text),
-        (_, None | Some("token")) => Ok(Form::Token { after }),
-        (_, Some("assigned")) => Ok(Form::Assigned),
-        (_, Some("near")) => Ok(Form::Near {
-            before: rule.before.unwrap_or(REACH.0),
-            after,
-        }),
-        _ => Err("its `form` is unknown".into()),
-    }
-}
-
-impl Rule {
-    fn new(origin: Origin, rule: &RuleConfig) -> Result<Self, String> {
-        if rule.id.is_empty() {
-            return Err("a rule has no id".into());
-        }
-        let assigned = origin == Origin::Own && rule.form.as_deref() == Some("assigned");
-        if rule.regex.is_none() && rule.path.is_none() && !assigned {
-            return Err("it has neither `regex` nor `path`".into());
-        }
-        let severity = match rule.severity.as_deref() {
-            None | Some("block") => Severity::Block,
-            Some("warn") => Severity::Warn,
-            Some(_) => return Err("`severity` is neither `block` nor `warn`".into()),
-        };
-        let make = |pattern: &Option<String>| {
-            pattern
-                .as_deref()
-                .filter(|pattern| !pattern.is_empty())
-                .map(|pattern| expression(origin, pattern))
-                .transpose()
-        };
-        let form = form(origin, rule)?;
-        let pattern = match (form, rule.regex.as_deref()) {
-            (Form::Token { .. }, Some(pattern)) => Some(format!("^(?:{pattern})")),
-            (Form::Assigned, Some(pattern)) => Some(format!("^(?:{pattern})$")),
-            (_, pattern) => pattern.map(str::to_owned),
-        };
-        let (regex, path, name) = (make(&pattern)?, make(&rule.path)?, make(&rule.name)?);
-        let check = match (origin, rule.check.as_deref()) {
-            (Origin::Others, _) => Check::None,
-            (Origin::Own, name) => {
-                Check::of(name.unwrap_or("token")).ok_or("its `check` is unknown")?
-            }
-        };
-        if origin == Origin::Others
-            && let Some(regex) = regex
-                .as_ref()
-                .and_then(|lazy| dialect::compile(&lazy.pattern).ok())
-            && rule.secretgroup >= regex.captures_len()
-        {
-            return Err(format!(
-                "`secretGroup` is {}, which its `regex` has not",
-                rule.secretgroup
-            ));
-        }
-        Ok(Rule {
-            id: rule.id.as_str().into(),
-            severity,
-            regex,
-            path,
-            secret_group: rule.secretgroup,
-            entropy: rule.entropy,
-            keywords: rule
-                .keywords
-                .iter()
-                .map(|word| word.to_lowercase())
-                .collect(),
-            allowlists: rule
-                .allowlists
-                .iter()
-                .map(|list| Allowlist::new(origin, list))
-                .collect::<Result<_, _>>()?,
-            required: Vec::new(),
-            check,
-            form,
-            name,
-            silent: rule.skipreport,
-        })
-    }
-}
-
-impl Allowlist {
-    fn new(origin: Origin, list: &AllowlistConfig) -> Result<Self, String> {
-        let all = match list
-            .condition
-            .as_deref()
-            .map(str::to_ascii_uppercase)
-            .as_deref()
-        {
-            None | Some("" | "OR" | "||") => false,
-            Some("AND" | "&&") => true,
-            Some(_) => return Err("`condition` is neither `OR` nor `AND`".into()),
-        };
-        let target = match list.regextarget.as_deref() {
-            None | Some("" | "secret") => Target::Secret,
-            Some("match") => Target::Match,
-            Some("line") => Target::Line,
-            Some(_) => return Err("`regexTarget` is none of `secret`, `match`, `line`".into()),
-        };
-        let empty = [&list.commits, &list.paths, &list.regexes, &list.stopwords];
-        if empty.iter().all(|list| list.is_empty()) {
-            return Err(
-                "an allowlist allows nothing: it has no commits, paths, regexes or stopwords"
-                    .into(),
-            );
-        }
-        let make = |patterns: &[String]| {
-            patterns
-                .iter()
-                .map(|pattern| expression(origin, pattern))
-                .collect::<Result<Vec<_>, _>>()
-        };
-        Ok(Allowlist {
-            all,
-            commits: list.commits.clone(),
-            paths: make(&list.paths)?,
-            regexes: make(&list.regexes)?,
-            target,
-            stopwords: list
-                .stopwords
-                .iter()
-                .map(|word| word.to_lowercase())
-                .collect(),
-            target_rules: list.targetrules.clone(),
-        })
-    }
-
-    /// Tells whether the list speaks of the rule.
-    pub(super) fn is_of(&self, rule: &Rule) -> bool {
-        self.target_rules.is_empty() || self.target_rules.iter().any(|id| **id == *rule.id)
-    }
 }
 
 #[cfg(test)]
@@ -525,16 +288,25 @@ mod tests {
     fn every_rule_of_ours_compiles_and_has_its_own_id() {
         let set = RuleSet::own().unwrap();
         let mut ids = BTreeSet::new();
-        for rule in &set.rules {
+        for (slot, own) in set.slots.iter().zip(own_rules::rules()) {
+            let rule = slot.rule();
+            assert_eq!((&*rule.id, rule.form), (own.id, slot.form));
+            assert!(
+                rule.required.is_empty()
+                    && rule.allowlists.iter().all(|list| list.commits.is_empty())
+            );
             assert!(ids.insert(rule.id.clone()), "{} twice", rule.id);
-            for lazy in rule.regex.iter().chain(&rule.path) {
-                let made = dialect::compile(&lazy.pattern);
+            for lazy in rule.regex.iter().chain(&rule.name) {
+                assert!(lazy.get().is_some(), "{} does not compile", rule.id);
+            }
+            if let Some(path) = &rule.path {
+                let made = dialect::compile_for_paths(path.as_str());
                 assert!(made.is_ok(), "{}: {:?}", rule.id, made.err());
             }
-            if let Some(regex) = rule.regex.as_ref().and_then(Lazy::get) {
+            if let Some(regex) = rule.regex.as_ref().and_then(|lazy| lazy.get()) {
                 assert!(rule.secret_group < regex.captures_len(), "{}", rule.id);
                 assert!(
-                    rule.form == Form::Text || !rule.keywords.is_empty(),
+                    rule.form == Form::Text || own.reads == Reads::Keywords,
                     "{} has no keyword",
                     rule.id
                 );
@@ -590,7 +362,7 @@ mod tests {
         ] {
             let config =
                 Config::parse(&format!("[[rules]]\nid='x'\n{rule}\n"), Path::new("f")).unwrap();
-            let error = RuleSet::build(&[(Origin::Others, config)])
+            let error = RuleSet::build(|_| false, &config)
                 .err()
                 .unwrap()
                 .to_string();

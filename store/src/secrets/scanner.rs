@@ -186,7 +186,7 @@ impl Scan<'_> {
             return;
         }
         for at in &rules.by_name {
-            let rule = &rules.rules[*at];
+            let rule = rules.rule(*at);
             if self.source.is_in(rule) {
                 let rule = (rule.id.clone(), rule.severity);
                 self.push(rule, None, (0, 0));
@@ -290,7 +290,7 @@ impl Scan<'_> {
             self.unscanned(Severity::Block, (0, 0));
         }
         for hit in found.hits {
-            let rule = &rules.rules[hit.rule];
+            let rule = rules.rule(hit.rule);
             let span = if rule.form.is_own() {
                 &hit.secret
             } else {

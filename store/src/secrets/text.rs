@@ -11,7 +11,8 @@ use super::{
     check::Check,
     finding::Severity,
     name,
-    rule_set::{Form, Rule, RuleSet},
+    rule::{Form, Rule},
+    rule_set::RuleSet,
     value,
 };
 
@@ -87,7 +88,7 @@ pub(super) fn hits(rules: &RuleSet, text: &[u8], source: &Source<'_>, ask: Ask) 
     let gave_up = scan.work == 0;
     let mut hits = scan.hits;
     required(rules, text, &mut hits);
-    hits.retain(|hit| !rules.rules[hit.rule].silent);
+    hits.retain(|hit| !rules.rule(hit.rule).silent);
     weightier(rules, &mut hits);
     Found { hits, gave_up }
 }
@@ -116,24 +117,19 @@ impl TextScan<'_> {
     fn follow_keywords(&mut self) {
         let rules = self.rules;
         let mut last_name: Option<(Range<usize>, Option<assignment::Assignment>)> = None;
-        for found in rules
-            .keywords
-            .in_text(self.text)
-            .find_overlapping_iter(self.text)
-        {
+        for (keyword, of_keyword) in rules.keywords.in_text(self.text) {
             if self.hits.len() >= MAX_HITS || self.work == 0 {
                 return;
             }
-            let keyword = found.start()..found.end();
-            for at in &rules.rules_of_keyword[found.pattern().as_usize()] {
-                let rule = &rules.rules[*at];
+            for at in of_keyword {
+                let form = rules.form(*at);
                 // What no value begins with costs nearly nothing: a file full of zeros is no work.
-                if !matches!(rule.form, Form::Token { .. }) {
+                if !matches!(form, Form::Token { .. }) {
                     self.work = self.work.saturating_sub(1);
                 }
-                match rule.form {
-                    Form::Token { after } => self.token(*at, rule, keyword.clone(), after),
-                    Form::Near { before, after } => self.near(*at, rule, &keyword, before, after),
+                match form {
+                    Form::Token { after } => self.token(*at, keyword.clone(), after),
+                    Form::Near { before, after } => self.near(*at, &keyword, before, after),
                     Form::Text => {
                         if self.ask == Ask::All {
                             self.windows.entry(*at).or_default();
@@ -151,7 +147,7 @@ impl TextScan<'_> {
                             last_name = Some((keyword.clone(), made));
                         }
                         if let Some((_, Some(found))) = &last_name {
-                            self.assignment(*at, rule, found);
+                            self.assignment(*at, found);
                         }
                     }
                 }
@@ -160,12 +156,15 @@ impl TextScan<'_> {
     }
 
     /// A rule that begins with its keyword: nothing of a word may stand before it.
-    fn token(&mut self, at: usize, rule: &Rule, keyword: Range<usize>, after: usize) {
+    fn token(&mut self, at: usize, keyword: Range<usize>, after: usize) {
         let start = keyword.start;
         if self.seen_until.get(&at).is_some_and(|until| start < *until)
             || !begins_here(self.text, start)
-            || !self.speaks_of(at, rule)
         {
+            return;
+        }
+        let rule = self.rules.rule(at);
+        if !self.speaks_of(at, rule) {
             return;
         }
         self.work = self.work.saturating_sub(1);
@@ -200,15 +199,8 @@ impl TextScan<'_> {
         self.judge(at, rule, secret, whole);
     }
 
-    fn near(
-        &mut self,
-        at: usize,
-        rule: &Rule,
-        keyword: &Range<usize>,
-        before: usize,
-        after: usize,
-    ) {
-        if !self.speaks_of(at, rule) {
+    fn near(&mut self, at: usize, keyword: &Range<usize>, before: usize, after: usize) {
+        if !self.speaks_of(at, self.rules.rule(at)) {
             return;
         }
         let start = keyword.start.saturating_sub(before);
@@ -220,7 +212,8 @@ impl TextScan<'_> {
         }
     }
 
-    fn assignment(&mut self, at: usize, rule: &Rule, found: &assignment::Assignment) {
+    fn assignment(&mut self, at: usize, found: &assignment::Assignment) {
+        let rule = self.rules.rule(at);
         if !self.speaks_of(at, rule) {
             return;
         }
@@ -258,7 +251,7 @@ impl TextScan<'_> {
         if rule.path.is_none() {
             return true;
         }
-        self.in_path.resize(self.rules.rules.len(), None);
+        self.in_path.resize(self.rules.len(), None);
         *self.in_path[at].get_or_insert_with(|| self.source.is_in(rule))
     }
 
@@ -274,7 +267,7 @@ impl TextScan<'_> {
 
     fn search_windows(&mut self) {
         for (at, windows) in std::mem::take(&mut self.windows) {
-            let rule = &self.rules.rules[at];
+            let rule = self.rules.rule(at);
             if !self.speaks_of(at, rule) {
                 continue;
             }
@@ -422,13 +415,13 @@ fn is_quoted(text: &[u8], value: &Range<usize>) -> bool {
 fn required(rules: &RuleSet, text: &[u8], hits: &mut Vec<Hit>) {
     if hits
         .iter()
-        .all(|hit| rules.rules[hit.rule].required.is_empty())
+        .all(|hit| rules.rule(hit.rule).required.is_empty())
     {
         return;
     }
     let all = hits.clone();
     hits.retain(|hit| {
-        let needs = &rules.rules[hit.rule].required;
+        let needs = &rules.rule(hit.rule).required;
         needs.iter().all(|need| {
             all.iter()
                 .filter(|other| other.rule == need.rule)
@@ -451,7 +444,7 @@ fn required(rules: &RuleSet, text: &[u8], hits: &mut Vec<Hit>) {
 
 /// Of several hits at one place keeps the weightiest, and of these the one that knows most.
 fn weightier(rules: &RuleSet, hits: &mut Vec<Hit>) {
-    let generic = |hit: &Hit| rules.rules[hit.rule].id.starts_with("generic");
+    let generic = |hit: &Hit| rules.rule(hit.rule).id.starts_with("generic");
     hits.sort_by_key(|hit| {
         (
             std::cmp::Reverse(hit.severity),
