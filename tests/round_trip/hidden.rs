@@ -43,7 +43,7 @@ impl Unhidden {
             }
             if tag.eq_ignore_ascii_case(&b'S') {
                 git(&["update-index", "--no-skip-worktree", "--"]);
-                if is_left_out(&unhidden.copy, path.as_ref()) {
+                if is_left_out(world, &unhidden.copy, path.as_ref()) {
                     git(&["checkout-index", "-f", "--"]);
                 }
             }
@@ -74,11 +74,27 @@ impl Unhidden {
     }
 }
 
-/// Tells whether nothing is at a path, nor anything in its way.
-fn is_left_out(dir: &Path, path: &Path) -> bool {
-    let folders = path.ancestors().skip(1).map(|folder| dir.join(folder));
-    let mut found = folders.filter_map(|folder| fs::symlink_metadata(folder).ok());
-    found.all(|folder| folder.is_dir()) && fs::symlink_metadata(dir.join(path)).is_err()
+/// Tells whether nothing is at a path, nor anything in its way, but what Git ignores in the place of a file or folder.
+fn is_left_out(world: &World, dir: &Path, path: &Path) -> bool {
+    let is_ignored = |at: &Path| {
+        let asked = world.git(
+            dir,
+            [
+                OsStr::new("check-ignore"),
+                "--no-index".as_ref(),
+                "-q".as_ref(),
+                at.as_os_str(),
+            ],
+        );
+        asked.exit_code() == Some(0)
+    };
+    let is_free = |at: &Path| match fs::symlink_metadata(dir.join(at)) {
+        Ok(found) if found.is_dir() == (at == path) => is_ignored(at),
+        Ok(found) => found.is_dir(),
+        Err(_) => true,
+    };
+    let all = path.ancestors().filter(|at| !at.as_os_str().is_empty());
+    all.into_iter().all(is_free)
 }
 
 fn told_as(path: &OsStr, tag: u8) -> String {

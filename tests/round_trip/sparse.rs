@@ -147,6 +147,29 @@ fn a_file_that_is_absent_under_skip_worktree_set_by_hand_stays_absent() {
 }
 
 #[test]
+fn what_is_ignored_in_the_place_of_an_absent_file_leaves_it_absent() {
+    for (path, ignored, is_folder) in [("in/a", "in/a/", true), ("in/deep/b", "in/deep", false)] {
+        let world = World::new();
+        let work = with_folders(&world);
+        world
+            .git(&work, ["update-index", "--skip-worktree", path])
+            .ok();
+        world.write(&work, ".git/info/exclude", ignored);
+        let place = work.join(ignored);
+        if is_folder {
+            fs::remove_file(work.join(path)).unwrap();
+            fs::create_dir(&place).unwrap();
+        } else {
+            fs::remove_dir_all(&place).unwrap();
+            fs::write(&place, "ignored\n").unwrap();
+        }
+        let dir = comes_back(&world, &work);
+        assert!(tags(&world, &dir).contains(&format!("S {path}\n")));
+        assert!(!dir.join(path).exists());
+    }
+}
+
+#[test]
 fn in_place_what_is_absent_stays_absent_and_what_is_there_is_not_hidden() {
     let world = World::new();
     let work = with_folders(&world);

@@ -278,10 +278,10 @@ impl<'a> Visitor<'a> {
                 self.found.gitlinks.push(entry);
                 return Ok(());
             }
-            self.found.removed.extend(own);
+            self.replaced(here, own, seen.path.as_bstr(), below.is_empty())?;
             return self.directory(here, seen.path, below);
         }
-        self.found.removed.extend(below);
+        self.replaced(here, below, seen.path.as_bstr(), own.is_empty())?;
         match (self.preferred(own.clone()), seen.stat) {
             (Some(entry), Some(stat)) => {
                 self.tracked_file(seen.path, entry, own, stat);
@@ -432,6 +432,29 @@ impl<'a> Visitor<'a> {
                 false => self.found.removed.push(entry),
             }
         }
+    }
+
+    /// Notes entries in whose place something of another kind stands. Where that is ignored and untracked, and so is not
+    /// recorded, they are what they would be without it.
+    fn replaced(
+        &mut self,
+        here: &Here<'_>,
+        entries: Range<usize>,
+        by: &BStr,
+        is_untracked: bool,
+    ) -> Result<(), SnapshotError> {
+        let is_directory = self
+            .walk
+            .index
+            .entries()
+            .get(entries.start)
+            .is_some_and(|entry| entry.path(self.walk.index.state()) == by);
+        if !entries.is_empty() && is_untracked && self.excluded(here, by, is_directory)?.is_some() {
+            self.absent(entries);
+        } else {
+            self.found.removed.extend(entries);
+        }
+        Ok(())
     }
 
     /// Notes a path that cannot be looked at; what vanished is simply not there.
