@@ -243,6 +243,12 @@ impl Repo {
             if line[0].is_ascii_lowercase() {
                 update("--no-assume-unchanged");
             }
+            // Behind a link nothing is tracked; Git cannot tell where links lead round in a circle.
+            let mut folders = Path::new(path).ancestors().skip(1);
+            if folders.any(|folder| self.path(folder).is_symlink()) {
+                update("--force-remove");
+                continue;
+            }
             if line[0].eq_ignore_ascii_case(&b'S') && fs::symlink_metadata(self.path(path)).is_ok()
             {
                 update("--no-skip-worktree");
