@@ -10,8 +10,9 @@ mod target;
 
 use std::{
     env,
-    ffi::OsStr,
+    ffi::{OsStr, OsString},
     io::{self, Read, Write},
+    os::unix::ffi::OsStrExt,
     panic,
     path::{Path, PathBuf},
     process::ExitCode,
@@ -50,7 +51,10 @@ enum Command {
     /// Judge a push; Git runs this as its hook of that name
     PreReceive,
     /// Note in the log which refs have moved; Git runs this as its hook of that name
-    PostReceive,
+    PostReceive {
+        /// A line of standard input that was read before
+        line: Option<OsString>,
+    },
     /// Install the hook, beside one that is there already
     Install(install::InstallArgs),
     /// Take the hook out, and bring back one that was there before
@@ -83,7 +87,7 @@ pub fn main() -> ExitCode {
     let name = called.as_deref().and_then(Path::file_name);
     match name.and_then(OsStr::to_str) {
         Some("pre-receive") => return pre_receive(),
-        Some("post-receive") => return post_receive(),
+        Some("post-receive") => return post_receive(None),
         _ => {}
     }
     let cli = Cli::parse();
@@ -92,7 +96,7 @@ pub fn main() -> ExitCode {
     };
     let done = match cli.command {
         Command::PreReceive => return pre_receive(),
-        Command::PostReceive => return post_receive(),
+        Command::PostReceive { line } => return post_receive(line),
         Command::Install(args) => install::install(&args, &printer),
         Command::Uninstall(args) => install::uninstall(&args, &printer),
         Command::Status(args) => install::status(&args, &printer),
@@ -131,10 +135,13 @@ fn pre_receive() -> ExitCode {
     }
 }
 
-/// Notes what has moved.
-fn post_receive() -> ExitCode {
-    let noted =
-        hook_input().and_then(|(input, surroundings)| post_receive::run(&input, &surroundings));
+/// Notes what has moved; of standard input a line may have been read before.
+fn post_receive(line: Option<OsString>) -> ExitCode {
+    let noted = hook_input().and_then(|(rest, surroundings)| {
+        let first = line.map(|line| [line.as_bytes(), b"\n"].concat());
+        let input = [first.unwrap_or_default(), rest].concat();
+        post_receive::run(&input, &surroundings)
+    });
     match noted {
         Ok(()) => ExitCode::from(exit::SUCCESS),
         Err(error) => {

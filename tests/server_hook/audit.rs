@@ -1,6 +1,6 @@
 //! The log of judgements, what is read from it, and what the operator does on the server.
 
-use std::fs;
+use std::{fs, os::unix::fs::PermissionsExt};
 
 use serde_json::Value;
 
@@ -106,6 +106,30 @@ fn what_moved_is_noted_and_what_did_not_is_not() {
         (&taken[0]["ref"], &taken[0]["new"], &taken[0]["identity"]),
         (&"refs/handoff/x".into(), &first.into(), &"ann".into())
     );
+}
+
+#[test]
+fn what_moved_beside_code_is_noted_also_where_another_hook_follows() {
+    for chains in [false, true] {
+        let served = Served::new();
+        if chains {
+            served.hooks(["uninstall"]).ok();
+            let hook = served.bare.join("hooks/post-receive");
+            fs::write(&hook, "#!/bin/sh\ncat > seen\n").unwrap();
+            fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+            served.hooks(["install"]).ok();
+        }
+        let records = served.records();
+        let (a, b) = (records.first("a"), records.first("b"));
+        let (a, b) = (format!("{a}:refs/handoff/a"), format!("{b}:refs/handoff/b"));
+        let code = ["HEAD:refs/heads/early", &a, "HEAD:refs/heads/late", &b];
+        served.push(&code).ok();
+        let lines = served.log().into_iter();
+        let taken = lines.filter(|line| line["outcome"] == "taken");
+        let taken: Vec<Value> = taken.map(|line| line["ref"].clone()).collect();
+        assert_eq!(taken, ["refs/handoff/a", "refs/handoff/b"]);
+        assert_eq!(served.bare.join("seen").exists(), chains);
+    }
 }
 
 #[test]

@@ -13,6 +13,8 @@ const HEAD: &str = "\
 # Installed by `handoff-hooks install`; `handoff-hooks uninstall` brings back what was here before.
 ";
 const PLACE: &str = "EXECUTABLE";
+/// What a line of a hook's input with a ref of ours looks like to a shell; a few others do too.
+const OURS: &str = "*' refs/'[Hh][Aa][Nn][Dd][Oo][Ff][Ff]*";
 
 /// The hooks of Git that we take part in, githooks(5).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,19 +49,30 @@ impl Hook {
     /// judges first, for it has no effects; what it notes of a push that is in decides nothing.
     fn template(self, chains: bool) -> String {
         let name = self.name();
-        if !chains {
-            return format!("exec {PLACE} {name}\n");
-        }
-        let and_then = match self {
-            Hook::PreReceive => "|| exit",
-            Hook::PostReceive => "|| :",
+        let first = match (self, chains) {
+            (Hook::PreReceive, false) => return format!("exec {PLACE} {name}\n"),
+            (Hook::PreReceive, true) => {
+                format!("printf %s \"$input\" | {PLACE} {name} || exit\n")
+            }
+            // Most pushes are of code, and cost no more than this script.
+            (Hook::PostReceive, false) => {
+                return format!(
+                    "\
+while IFS= read -r line; do
+    case $line in {OURS}) exec {PLACE} {name} \"$line\" ;; esac
+done
+"
+                );
+            }
+            (Hook::PostReceive, true) => format!(
+                "case $input in {OURS}) printf %s \"$input\" | {PLACE} {name} || : ;; esac\n"
+            ),
         };
         format!(
             "\
 input=$(cat && echo .) || exit
 input=${{input%.}}
-printf %s \"$input\" | {PLACE} {name} {and_then}
-printf %s \"$input\" 2>/dev/null | \"${{0%/*}}/{previous}\" \"$@\"
+{first}printf %s \"$input\" 2>/dev/null | \"${{0%/*}}/{previous}\" \"$@\"
 ",
             previous = self.previous()
         )
