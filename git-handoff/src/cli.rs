@@ -2,15 +2,15 @@
 
 use std::{path::PathBuf, process::ExitCode};
 
-use clap::{ColorChoice, CommandFactory, Parser, Subcommand, error::ErrorKind};
-use store::error_code::ErrorCode;
+use clap::{ColorChoice, CommandFactory, Parser, Subcommand};
 
 use crate::{
     commands,
     context::{Context, Environment},
     error::CommandError,
     exit, signals,
-    ui::{Ui, unwritten},
+    ui::Ui,
+    usage,
 };
 
 const FIRST_STEPS: &str = "\
@@ -128,7 +128,9 @@ pub fn main() -> ExitCode {
     let environment = Environment::read();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => return usage(&error, environment.json),
+        Err(error) => {
+            return usage::end(&error, &["git", "handoff"], &command(), environment.json);
+        }
     };
     match cli.color {
         ColorChoice::Always => anstream::ColorChoice::Always.write_global(),
@@ -157,37 +159,4 @@ pub fn main() -> ExitCode {
         exit::of(error.code)
     });
     ExitCode::from(code)
-}
-
-/// Shows help, or says what is wrong with the command line.
-fn usage(error: &clap::Error, json: bool) -> ExitCode {
-    let asked = matches!(
-        error.kind(),
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
-    );
-    let json = json || std::env::args_os().any(|arg| arg == "--json");
-    if asked {
-        return match error.print() {
-            Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-                let error = CommandError::from(unwritten(&error));
-                Ui::new(json, false).error(&error);
-                ExitCode::from(exit::of(error.code))
-            }
-            _ => ExitCode::from(exit::SUCCESS),
-        };
-    }
-    if !json {
-        // Standard error may be closed; there is nobody left to tell.
-        let _ = error.print();
-    } else {
-        let text = error.render().to_string();
-        let message = text
-            .lines()
-            .next()
-            .unwrap_or_default()
-            .trim_start_matches("error: ");
-        Ui::new(true, false)
-            .error(&CommandError::new(ErrorCode::Usage, message).hint("git handoff -h"));
-    }
-    ExitCode::from(exit::USAGE)
 }

@@ -28,7 +28,7 @@ use hooks::{
 use serde_json::{Map, Value};
 use store::{error_code::ErrorCode, timestamp::Timestamp};
 
-use crate::{error::CommandError, exit, ui::Ui};
+use crate::{error::CommandError, exit, ui::Ui, usage};
 
 /// Enforce the rules of handoff refs in a repository that is pushed to
 #[derive(Parser, Debug)]
@@ -90,7 +90,10 @@ pub fn main() -> ExitCode {
         Some("post-receive") => return post_receive(None),
         _ => {}
     }
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage::end(&error, &["handoff-hooks"], &command(), false),
+    };
     let printer = Printer {
         ui: Ui::new(cli.json, false),
     };

@@ -37,6 +37,7 @@ mod state;
 mod temporary;
 mod ui;
 mod untrusted;
+mod usage;
 mod worktree_check;
 mod writer;
 

@@ -6,7 +6,7 @@
 use std::{
     ffi::{OsStr, OsString},
     fs::{self, File},
-    io,
+    io::{self, Read, Write},
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
@@ -186,10 +186,21 @@ fn is_stream(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
 }
 
+/// What every bundle begins with: gitformat-bundle(5).
+const BUNDLE: &[u8] = b"# v";
+
 /// Copies what is read into a file, because Git goes back and forth in it.
 fn spool(mut from: impl io::Read, directory: &Temporary) -> Result<PathBuf, CommandError> {
     let path = directory.path().join("input");
-    io::copy(&mut from, &mut File::create(&path)?)?;
+    let (mut file, mut head) = (File::create(&path)?, Vec::new());
+    from.by_ref()
+        .take(BUNDLE.len() as u64)
+        .read_to_end(&mut head)?;
+    file.write_all(&head)?;
+    // What is no bundle may have no end.
+    if head == BUNDLE {
+        io::copy(&mut from, &mut file)?;
+    }
     Ok(path)
 }
 

@@ -208,37 +208,46 @@ fn a_bad_name_or_option_is_a_matter_of_usage() {
     }
     let refused = world.handoff(&dir, ["save", "a/b"]).code(2);
     insta::assert_snapshot!(refused.stderr(), @"
-    error: invalid value 'a/b' for '[SCOPE]': `a/b` is not a scope name: a letter or digit, then at most 99 letters, digits, `.`, `_` or `-`
-
-    For more information, try '--help'.
+    error: invalid value 'a/b' for '[SCOPE]': `a/b` is not a scope name: a letter or digit, then at most 99 letters, digits, `.`, `_` or `-` [USAGE]
+      git handoff save -h
     ");
     let refused = world.handoff(&dir, ["save", "work", "-m", " "]).code(2);
     insta::assert_snapshot!(refused.stderr(), @"
-    error: invalid value ' ' for '--message <OBJECTIVE>': it says nothing
-
-    For more information, try '--help'.
+    error: invalid value ' ' for '--message <OBJECTIVE>': it says nothing [USAGE]
+      git handoff save -h
     ");
     let refused = world.handoff(&dir, ["show", "work@0"]).code(2);
     insta::assert_snapshot!(refused.stderr(), @"
-    error: invalid value 'work@0' for '[SCOPE[@N|@prepared]|FILE]': `0` is not a generation: a whole number from 1; a file is named with a `/` in it, as in `./work@0`
-
-    For more information, try '--help'.
+    error: invalid value 'work@0' for '[SCOPE[@N|@prepared]|FILE]': `0` is not a generation: a whole number from 1; a file is named with a `/` in it, as in `./work@0` [USAGE]
+      git handoff show -h
     ");
     let refused = world.handoff(&dir, ["sav"]).code(2);
     insta::assert_snapshot!(refused.stderr(), @"
-    error: unrecognized subcommand 'sav'
-
-      tip: some similar subcommands exist: 'scan', 'save'
-
-    Usage: git handoff [OPTIONS] <COMMAND>
-
-    For more information, try '--help'.
+    error: unrecognized subcommand 'sav' [USAGE]
+    hint: some similar subcommands exist: 'scan', 'save'
+      git handoff -h
+    ");
+    let fingerprint = format!("hs1:{}", "0".repeat(32));
+    let refused = world.handoff(&dir, ["allow", &fingerprint]).code(2);
+    insta::assert_snapshot!(refused.stderr(), @"
+    error: the following required arguments were not provided: --reason <TEXT> [USAGE]
+    hint: git handoff allow --reason <TEXT> <FINGERPRINT>
+      git handoff allow -h
     ");
     let refused = world.handoff(&dir, ["save", "WORK"]).code(5);
     insta::assert_snapshot!(refused.stderr(), @"
     error: scope `WORK` differs from `work` in upper and lower case only [SCOPE_COLLISION]
     hint: choose another scope name
     ");
+}
+
+#[test]
+fn what_has_no_end_and_is_no_file_of_scopes_is_not_read_to_it() {
+    let world = World::new();
+    let dir = world.repo("work");
+    let refused = world.handoff(&dir, ["import", "/dev/zero", "--json"]);
+    assert_ne!(refused.exit_code(), Some(0));
+    assert_eq!(refused.json()["format"], "handoff-cli.error.v1");
 }
 
 #[test]

@@ -73,6 +73,7 @@ pub(super) fn hits(rules: &RuleSet, text: &[u8], source: &Source<'_>, ask: Ask) 
         seen_until: HashMap::new(),
         windows: BTreeMap::new(),
         assigned: HashMap::new(),
+        named: (0..0, Vec::new()),
         sealed: None,
         in_path: Vec::new(),
         work: MIN_WORK + text.len() / 4,
@@ -104,6 +105,8 @@ struct TextScan<'a> {
     windows: BTreeMap<usize, Vec<Range<usize>>>,
     /// Where the last value began that a rule judged.
     assigned: HashMap<usize, usize>,
+    /// What was said of the last name, by check.
+    named: (Range<usize>, Vec<(Check, bool)>),
     /// Whether the text holds encrypted values; found out when it is first asked.
     sealed: Option<bool>,
     /// For each rule whether it speaks of this path; found out when it is first asked.
@@ -228,7 +231,7 @@ impl TextScan<'_> {
             Some(lazy) => lazy.get().is_some_and(|regex| regex.is_match(name)),
             None => true,
         };
-        if !wanted || rule.check.asks_name() && !name::says_secret(name, rule.check) {
+        if !wanted || rule.check.asks_name() && !self.says_secret(&found.name, rule.check) {
             return;
         }
         let value = &self.text[found.value.clone()];
@@ -245,6 +248,20 @@ impl TextScan<'_> {
                 found.name.start..found.value.end,
             );
         }
+    }
+
+    /// Tells whether a secret would be kept under a name, which many rules ask of one name in turn.
+    fn says_secret(&mut self, name: &Range<usize>, check: Check) -> bool {
+        if self.named.0 != *name {
+            self.named = (name.clone(), Vec::new());
+        }
+        let known = self.named.1.iter().find(|(known, _)| *known == check);
+        if let Some((_, said)) = known {
+            return *said;
+        }
+        let said = name::says_secret(&self.text[name.clone()], check);
+        self.named.1.push((check, said));
+        said
     }
 
     fn speaks_of(&mut self, at: usize, rule: &Rule) -> bool {
