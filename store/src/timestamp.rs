@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 /// A moment in whole seconds, written as RFC 3339 in UTC: `2026-11-30T10:12:00Z`.
 ///
-/// Invariant: between the years 1970 and 9999.
+/// Invariant: from the year 1970 to the 30th of December 9999.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
@@ -16,14 +16,14 @@ pub struct Timestamp(i64);
 pub struct TimestampError(String);
 
 impl Timestamp {
-    /// The last second of the year 9999.
-    const MAX_SECONDS: i64 = 253_402_300_799;
+    /// The last second that can be written: late on the 30th of December 9999.
+    const MAX_SECONDS: i64 = 253_402_207_200;
 
     /// Takes seconds since 1970-01-01T00:00:00Z.
     ///
     /// # Errors
     ///
-    /// Outside the years 1970 to 9999.
+    /// Before the year 1970 or after the 30th of December 9999.
     pub fn from_unix_seconds(seconds: i64) -> Result<Self, TimestampError> {
         if (0..=Self::MAX_SECONDS).contains(&seconds) {
             Ok(Timestamp(seconds))
@@ -93,5 +93,18 @@ impl<'de> Deserialize<'de> for Timestamp {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
         text.parse().map_err(D::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_time_can_be_written_and_read() {
+        let last = Timestamp::now().saturating_add_seconds(i64::MAX);
+        assert_eq!(last.to_string(), "9999-12-30T22:00:00Z");
+        assert_eq!(last.to_string().parse::<Timestamp>().unwrap(), last);
+        assert!(Timestamp::from_unix_seconds(last.unix_seconds() + 1).is_err());
     }
 }

@@ -7,7 +7,7 @@ use std::{
     path::Path,
 };
 
-use flate2::{Compression, GzBuilder, read::GzDecoder, write::GzEncoder};
+use flate2::{Compression, GzBuilder, read::MultiGzDecoder, write::GzEncoder};
 use gix::{bstr::ByteSlice, objs::tree::EntryKind};
 use tar::{Archive, Builder, EntryType, Header};
 
@@ -105,7 +105,7 @@ pub(super) fn compare(
         let names = files.files[at].path.len() as u64;
         most += files.bytes(at)?.len() as u64 + 2 * names + MAX_HEADERS_BYTES;
     }
-    let mut archive = Archive::new(GzDecoder::new(BufReader::new(file)).take(most));
+    let mut archive = Archive::new(MultiGzDecoder::new(BufReader::new(file)).take(most));
     let found = differs(files, &mut archive).and_then(|violation| match violation {
         Some(violation) => Ok(Some(violation)),
         None => ends(archive.into_inner()).map_err(Unread::Archive),

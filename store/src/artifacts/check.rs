@@ -6,14 +6,17 @@ use std::{
     path::Path,
 };
 
-use gix::{ObjectId, bstr::ByteSlice};
+use gix::{
+    ObjectId,
+    bstr::{BStr, ByteSlice},
+};
 
 use super::{
     ArtifactsError, CHECKSUMS, MANIFEST, OBJECTS, PATCH, SUMMED, UNTRACKED, archive,
     files::UntrackedFiles, patch, refs,
 };
 use crate::{
-    bundle::{self, Beside},
+    bundle::{self, Beside, Header},
     contract::{Manifest, check, codec, lists::put_back_into_manifest},
     digest::Digest,
     error_code::ErrorCode,
@@ -88,15 +91,17 @@ pub fn check(dir: &Path, scratch: &Path) -> Result<Checked, ArtifactsError> {
     };
     let refspec = format!("+{0}*:{0}*", refs::NAMESPACE);
     let taken = bundle::open_refs(&dir.join(OBJECTS), &folder("bundle")?, &refspec);
-    let taken = match taken {
-        Ok((taken, _)) => taken,
+    let (taken, header) = match taken {
+        Ok(taken) => taken,
         Err(error) => {
             let violation = Violation::new(error.code(), OBJECTS, error.to_string());
             checked.add("bundle", vec![violation]);
             return Ok(checked);
         }
     };
-    if !checked.add("bundle", names(&taken, &manifest)?) {
+    let mut violations = names(&taken, &manifest)?;
+    violations.extend(code(&header, &manifest));
+    if !checked.add("bundle", violations) {
         return Ok(checked);
     }
     let (whole, violations) = documents(&taken, &manifest)?;
@@ -220,6 +225,45 @@ fn names(taken: &Repository, manifest: &Manifest) -> Result<Vec<Violation>, Arti
         }
     }
     Ok(violations)
+}
+
+/// The bundle leads git-clone(1) to the code of the manifest, and to nothing else.
+fn code(header: &Header, manifest: &Manifest) -> Vec<Violation> {
+    let code = refs::of_code(&manifest.content);
+    let mut free = refs::of_manifest(&manifest.content);
+    free.extend(code.iter().cloned());
+    let mut documents = refs::of_documents().to_vec();
+    let mut violations = Vec::new();
+    let mut wrong = |name: &BStr, detail: String| {
+        let artifact = format!("{OBJECTS}: {name}");
+        violations.push(Violation::new(ErrorCode::MissingObject, artifact, detail));
+    };
+    for (name, id) in &header.refs {
+        // Each but once: Git takes the last, or the first.
+        if let Some(at) = documents.iter().position(|known| known.as_bstr() == name) {
+            documents.swap_remove(at);
+        } else if let Some(at) = free.iter().position(|(known, _)| known.as_bstr() == name) {
+            let (_, expected) = free.swap_remove(at);
+            if expected != *id {
+                wrong(
+                    name.as_bstr(),
+                    format!("it is {id}, where the manifest has {expected}"),
+                );
+            }
+        } else {
+            wrong(
+                name.as_bstr(),
+                "it is no ref of the checkpoint, or stands there twice".into(),
+            );
+        }
+    }
+    for (name, id) in code.iter().filter(|missing| free.contains(missing)) {
+        wrong(
+            name.as_bstr(),
+            format!("it is not there; the manifest has {id}"),
+        );
+    }
+    violations
 }
 
 /// The manifest is consistent, and the documents that it names are there; returns it with all lists in it.

@@ -29,25 +29,34 @@ pub(super) fn of_manifest(content: &Content) -> Vec<(FullName, ObjectId)> {
     refs
 }
 
-/// Returns all refs of a bundle, with those by which git-clone(1) finds the code.
+/// Returns the refs by which git-clone(1) finds the code.
+pub(super) fn of_code(content: &Content) -> Vec<(FullName, ObjectId)> {
+    let Some(head) = content.repository.head else {
+        return Vec::new();
+    };
+    let branch = content.repository.branch.as_ref();
+    let branch = branch.and_then(|branch| FullName::try_from(branch.as_bstr()).ok());
+    let names = [FullName::try_from("HEAD").expect("Git has it")]
+        .into_iter()
+        .chain(branch);
+    names.map(|name| (name, head.id())).collect()
+}
+
+/// Returns the names of the documents that a checkpoint has where it needs them.
+pub(super) fn of_documents() -> [FullName; 3] {
+    ["lists", "receipts", "attachments"].map(name)
+}
+
+/// Returns all refs of a bundle.
 pub(super) fn of_bundle(content: &Content, root: &RootTree) -> Vec<(FullName, ObjectId)> {
-    let mut refs = Vec::new();
-    if let Some(head) = content.repository.head {
-        refs.push((FullName::try_from("HEAD").expect("Git has it"), head.id()));
-        let branch = content.repository.branch.as_ref();
-        let branch = branch.and_then(|branch| FullName::try_from(branch.as_bstr()).ok());
-        refs.extend(branch.map(|branch| (branch, head.id())));
-    }
+    let mut refs = of_code(content);
     refs.extend(of_manifest(content));
-    let documents = [
-        ("lists", root.lists),
-        ("receipts", root.receipts),
-        ("attachments", root.attachments),
-    ];
+    let documents = [root.lists, root.receipts, root.attachments];
     refs.extend(
-        documents
+        of_documents()
             .into_iter()
-            .filter_map(|(part, tree)| Some((name(part), tree?))),
+            .zip(documents)
+            .filter_map(|(name, tree)| Some((name, tree?))),
     );
     refs
 }

@@ -134,7 +134,7 @@ makes! {
     };
     Generation => |source| Generation::try_from((source.number() >> 1).max(1)).unwrap();
     Timestamp => |source| {
-        Timestamp::from_unix_seconds((source.number() % 253_402_300_800) as i64).unwrap()
+        Timestamp::from_unix_seconds((source.number() % 253_402_207_201) as i64).unwrap()
     };
     ScopeName => |source| source.pick(&["a", "DEV-1842", "x.y_z", "0"]);
     EntryId => |source| source.pick(&["a", "AC-3", "R1", "x.y_z-", "0"]);

@@ -246,6 +246,42 @@ fn what_was_changed_in_the_artifacts_is_named() {
             "untracked.tar.gz: notes.txt".into()
         )
     );
+    // tar(1) reads all members of a gzip file.
+    let more = |bytes: Vec<u8>| {
+        let mut header = [0; 10];
+        header[..4].copy_from_slice(&[0x1f, 0x8b, 8, 0]);
+        let empty_block = [1, 0, 0, 0xff, 0xff];
+        let other = other(Vec::new());
+        [&bytes[..], &header, &empty_block, &[0; 8], &other].concat()
+    };
+    let (name, code, _) = broken("untracked.tar.gz", &more);
+    assert_eq!((name.as_str(), code.as_str()), ("archive", "TREE_MISMATCH"));
+    let junk = |bytes: Vec<u8>| [&bytes[..], b"junk"].concat();
+    assert_eq!(broken("untracked.tar.gz", &junk).0, "archive");
+    // git-clone(1) follows HEAD, and brings all branches.
+    for (add, name) in [
+        ("git branch extra", "refs/heads/extra"),
+        ("git commit -q --allow-empty -m other", "HEAD"),
+        (
+            "git checkout -q --detach && git branch -D main",
+            "refs/heads/main",
+        ),
+    ] {
+        let again = |_: Vec<u8>| {
+            let script = format!(
+                "rm -rf ../bundled && git init -q -b main ../bundled && cd ../bundled && git pull -q ../artifacts/objects.bundle main &&
+                 git fetch -q ../artifacts/objects.bundle 'refs/checkpoint/*:refs/checkpoint/*' && {add} >&2 &&
+                 git bundle create -q - HEAD --all"
+            );
+            world.run("sh", &to, ["-c", &script]).ok().bytes().to_vec()
+        };
+        let (check, code, artifact) = broken("objects.bundle", &again);
+        assert_eq!(
+            (check.as_str(), code.as_str()),
+            ("bundle", "MISSING_OBJECT")
+        );
+        assert_eq!(artifact, format!("objects.bundle: {name}"));
+    }
     fs::remove_file(to.join("patch")).unwrap();
     world.run("mkfifo", &to, ["patch"]).ok();
     let refused = world
